@@ -1,5 +1,6 @@
 #include "activitypub/actor_documents.hpp"
 
+#include <algorithm>
 #include <fmt/format.h>
 
 #include "base/bytes.hpp"
@@ -23,6 +24,20 @@ HttpResponse document(std::string_view type, std::string body) {
 
 HttpResponse activity(const json::object& object) {
   return document(fediverse::kActivityJson, json::serialize(object));
+}
+
+// A note without a date is one of now to some, and a warning in the log to others (GoToSocial).
+HttpResponse note(json::object object, std::optional<WallTime> published) {
+  if (published) object["published"] = to_rfc3339(*published);
+  return activity(object);
+}
+
+// A collection of which is said how many are in it, but not who.
+json::object counted(std::string id, std::size_t size) {
+  return {{"@context", fediverse::kContext},
+          {"id", std::move(id)},
+          {"type", "OrderedCollection"},
+          {"totalItems", size}};
 }
 
 HttpResponse picture(std::string png) {
@@ -85,16 +100,22 @@ Task<HttpResponse> ActorDocuments::answer(HttpRequest request) {
                        json::serialize(info));
   }
   if (path == "/robots.txt") co_return document("text/plain", "User-agent: *\nDisallow: /tagring/\n");
-  if (path == "/followers" || path == "/actor/followers" || path == "/actor/following" ||
-      path == "/actor/outbox" || path == "/actor/featured") {
-    co_return activity(fediverse::make_whole_collection(identity_.origin() + path, {}));
-  }
-  if (path == "/actor/icon.png") co_return picture(fediverse::make_icon(kOwnColour));
-  if (path == "/actor/header.png") co_return picture(fediverse::make_header(kOwnColour));
+  if (path.starts_with("/actor/") || path == "/followers") co_return own_page(path);
   if (path.starts_with("/tag/")) {
     co_return co_await tag_page(std::move(request), path.substr(5), query);
   }
   co_return not_found("no such page");
+}
+
+HttpResponse ActorDocuments::own_page(const std::string& path) const {
+  if (path == "/actor/icon.png") return picture(fediverse::make_icon(kOwnColour));
+  if (path == "/actor/header.png") return picture(fediverse::make_header(kOwnColour));
+  if (path == "/actor/followers")
+    return activity(counted(identity_.origin() + path, followers_.all().own()));
+  if (path == "/actor/following" || path == "/actor/outbox" || path == "/actor/featured" ||
+      path == "/followers")
+    return activity(fediverse::make_whole_collection(identity_.origin() + path, {}));
+  return not_found("no such page");
 }
 
 HttpResponse ActorDocuments::webfinger(std::string_view query) const {
@@ -126,26 +147,16 @@ Task<HttpResponse> ActorDocuments::tag_page(HttpRequest request, std::string res
   }
   if (part == "/icon.png") co_return picture(fediverse::make_icon(fediverse::colour_of(tag->key())));
   if (part == "/header.png") co_return picture(fediverse::make_header(fediverse::colour_of(tag->key())));
-  if (part == "/about") {
-    json::object note = fediverse::make_about_note(identity_, *tag);
-    // A note without a date is one of now to some, and a warning in the log to others (GoToSocial).
-    const std::optional<WallTime> born = co_await since(*tag);
-    if (born) note["published"] = to_rfc3339(*born);
-    co_return activity(note);
-  }
+  if (part == "/about") co_return note(fediverse::make_about_note(identity_, *tag), co_await since(*tag));
   if (part == "/featured") {
     const std::string actor = identity_.tag_actor(*tag);
     co_return activity(fediverse::make_whole_collection(actor + part, {fediverse::about_note_of(actor)}));
   }
   if (part == "/outbox") co_return co_await outbox_.answer(*tag, std::move(query));
-  if (part == "/followers" || part == "/following") {
-    // How many, but not who; and people only, since nobody else is shown by those who count.
-    const std::string id = identity_.tag_actor(*tag) + part;
-    co_return activity({{"@context", fediverse::kContext},
-                        {"id", id},
-                        {"type", "OrderedCollection"},
-                        {"totalItems", part == "/followers" ? followers_.all().people(*tag) : 0}});
-  }
+  // People only, since nobody else is shown by those who count.
+  if (part == "/followers" || part == "/following")
+    co_return activity(
+        counted(identity_.tag_actor(*tag) + part, part == "/followers" ? followers_.all().people(*tag) : 0));
   co_return not_found("no such page of a hashtag");
 }
 
@@ -159,9 +170,15 @@ Task<std::optional<WallTime>> ActorDocuments::since(std::optional<Tag> tag) {
   if (++asked_ > kSinceAMinute && tag) co_return std::nullopt;
   const Result<std::optional<WallTime>> stored = co_await followers_.actor_since(tag);
   if (!stored || !*stored) co_return std::nullopt;
+  WallTime first = **stored;
+  if (tag) {
+    const std::optional<Outbox::Extent> extent = co_await outbox_.extent(*tag);
+    if (!extent) co_return first;
+    first = std::min(first, extent->first_day.value_or(first));
+  }
   make_room(since_, kSinceMax);
-  since_.emplace(std::move(tag), **stored);
-  co_return *stored;
+  since_.emplace(std::move(tag), first);
+  co_return first;
 }
 
 }  // namespace tagring::activitypub

@@ -35,8 +35,10 @@ class ActorDocuments {
 
  private:
   HttpResponse webfinger(std::string_view query) const;
+  HttpResponse own_page(const std::string& path) const;  // below the node's own actor
   Task<HttpResponse> tag_page(HttpRequest request, std::string rest, std::string query);
-  // When an actor came to be; that of the node, if `tag` is empty.
+  // When an actor came to be; that of the node, if `tag` is empty. A hashtag's is as old as its first post:
+  // who looks at it before following would see an account of today otherwise.
   Task<std::optional<WallTime>> since(std::optional<Tag> tag);
 
   // Anybody may ask for any hashtag, and each that is new is a write: of the others of that minute nothing is

@@ -1,5 +1,7 @@
 #include "activitypub/outbox.hpp"
 
+#include <algorithm>
+
 #include "base/bytes.hpp"
 #include "base/counted.hpp"
 #include "fediverse/documents.hpp"
@@ -20,19 +22,21 @@ HttpResponse shown(const json::object& object) {
 
 }  // namespace
 
-// Of the whole history; nothing if its owners do not say.
-Task<std::optional<std::uint64_t>> Outbox::count_posts(Tag tag) {
-  const auto known = counts_.find(tag.canonical());
-  if (known != counts_.end() && clock_.now() - known->second.since < kCountFresh)
-    co_return known->second.posts;
+Task<std::optional<Outbox::Extent>> Outbox::extent(Tag tag) {
+  const auto known = extents_.find(tag.canonical());
+  if (known != extents_.end() && clock_.now() - known->second.since < kExtentFresh)
+    co_return known->second.extent;
   const auto tomorrow = std::chrono::floor<std::chrono::days>(clock_.wall_now()) + std::chrono::days(1);
   const auto days = co_await history_.query_days(tag, tomorrow - storage::HistoryService::kDaysMax, tomorrow);
   if (!days) co_return std::nullopt;
-  std::uint64_t posts = 0;
-  for (const storage::HistoryDay& day : *days) posts += day.posts;
-  make_room(counts_, kCountsMax);
-  counts_.insert_or_assign(tag.canonical(), Count{clock_.now(), posts});
-  co_return posts;
+  Extent extent;
+  for (const storage::HistoryDay& day : *days) {
+    extent.posts += day.posts;
+    extent.first_day = std::min(extent.first_day.value_or(day.day), WallTime(day.day));
+  }
+  make_room(extents_, kExtentsMax);
+  extents_.insert_or_assign(tag.canonical(), Known{clock_.now(), extent});
+  co_return extent;
 }
 
 Task<HttpResponse> Outbox::answer(Tag tag, std::string query) {
@@ -43,8 +47,8 @@ Task<HttpResponse> Outbox::answer(Tag tag, std::string query) {
                                {"id", id},
                                {"type", "OrderedCollection"},
                                {"first", id + "?page=true"}};
-    const std::optional<std::uint64_t> posts = co_await count_posts(std::move(tag));
-    if (posts) collection["totalItems"] = *posts;
+    const std::optional<Extent> extent = co_await this->extent(std::move(tag));
+    if (extent) collection["totalItems"] = extent->posts;
     co_return shown(collection);
   }
   std::optional<storage::HistoryCursor> cursor;

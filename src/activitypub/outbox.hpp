@@ -26,22 +26,27 @@ class Outbox {
   // The collection, or the page that the query names.
   [[nodiscard]] Task<HttpResponse> answer(Tag tag, std::string query);
 
- private:
-  Task<std::optional<std::uint64_t>> count_posts(Tag tag);
-
-  // How many posts a hashtag has: servers that meet its actor ask for that, many at a time.
-  static constexpr Duration kCountFresh = std::chrono::minutes(15);
-  static constexpr std::size_t kCountsMax = 2000;
-  struct Count {
-    Instant since;
+  struct Extent {
     std::uint64_t posts = 0;
+    std::optional<WallTime> first_day;  // its beginning; nothing if there is no post
+  };
+  // Of the whole history, at most kExtentFresh old; nothing if its owners do not say.
+  [[nodiscard]] Task<std::optional<Extent>> extent(Tag tag);
+
+ private:
+  // Servers that meet a hashtag's actor ask how many posts it has, many at a time.
+  static constexpr Duration kExtentFresh = std::chrono::minutes(15);
+  static constexpr std::size_t kExtentsMax = 2000;
+  struct Known {
+    Instant since;
+    Extent extent;
   };
 
   const federation::Identity& identity_;
   storage::HistoryService& history_;
   Announced& announced_;
   const Clock& clock_;
-  std::map<std::string, Count> counts_;
+  std::map<std::string, Known> extents_;
 };
 
 }  // namespace tagring::activitypub

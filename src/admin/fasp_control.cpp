@@ -53,16 +53,18 @@ json::object FaspControl::list() const {
 }
 
 Task<Reply> FaspControl::enroll(json::object body) {
-  CO_TRY(const fasp::FaspServer server, co_await servers_.enroll(text_in(body, "server")));
-  co_return to_json(server);
+  CO_TRY(const fasp::FaspServers::Enrolled enrolled, co_await servers_.enroll(text_in(body, "server")));
+  json::object answer = to_json(enrolled.server);
+  answer["had_it_before"] = enrolled.had_it_before;
+  co_return answer;
 }
 
 Task<Reply> FaspControl::remove(json::object body) {
   const std::string host = fediverse::domain_in(text_in(body, "host"));
-  co_await sharing_.take_leave(host);
+  const bool told = co_await sharing_.take_leave(host);
   CO_TRY_VOID(co_await hashtags_.forget(host));
   CO_TRY_VOID(co_await servers_.remove(host));
-  co_return json::object{{"removed", host}};
+  co_return json::object{{"removed", host}, {"told", told}};
 }
 
 Task<Reply> FaspControl::backfill(json::object body) {

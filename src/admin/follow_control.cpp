@@ -91,7 +91,8 @@ json::object FollowControl::followers() const {
 }
 
 Reply FollowControl::check_server(const json::object& body) const {
-  const std::string name = text_in(body, "server");
+  std::string name = text_in(body, "server");
+  while (name.ends_with('.')) name.pop_back();  // as DNS writes it
   const auto server = followers::Authority::of(name.contains("://") ? name : "https://" + name);
   if (!server) return fail(ErrorCode::kInvalid, "'server' is no host name: " + name);
   if (!body.contains("tag")) return partials_.report(std::string(), server->text());

@@ -101,7 +101,10 @@ Task<Reply> GroupControl::follow(json::object body) {
   const Result<Url> url = Url::parse(group);
   if (!url) co_return fail(ErrorCode::kInvalid, "'" + group + "' is no URL of a group");
   std::string name = text_in(body, "tag");
-  if (name.empty()) name = group.substr(group.rfind('/') + 1);
+  if (name.empty()) {
+    const std::string_view path = std::string_view(group).substr(0, group.find_last_not_of('/') + 1);
+    name = path.substr(path.rfind('/') + 1);
+  }
   const Result<Tag> tag = Tag::parse(name);
   if (!tag)
     co_return fail(ErrorCode::kInvalid, "name the hashtag whose actor is to follow: " + tag.error().message);

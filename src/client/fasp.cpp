@@ -25,6 +25,11 @@ int enroll(const FaspOptions& options) {
                     "and accepts it if this fingerprint is shown there:\n  {}\n",
                     json::text_of(answer, "host"), json::text_of(answer, "completion_url"),
                     json::text_of(answer, "fingerprint"));
+                if (json::get_flag(answer, "had_it_before"))
+                  fmt::print(
+                      "It has this node of before in its list still: delete that there, or it goes on "
+                      "telling that one, and "
+                      "others after it may hear nothing.\n");
               });
 }
 
@@ -56,7 +61,14 @@ int list(const FaspOptions& options) {
 
 int remove(const FaspOptions& options) {
   return tell(options.control, ask_node(options.control, "POST", "/fasp/remove", {{"host", options.server}}),
-              options.server + ": removed");
+              [&](const json::object& answer) {
+                fmt::print("{}: removed\n", options.server);
+                if (!json::get_flag(answer, "told"))
+                  fmt::print(
+                      "It could not be told, and goes on sending: delete this node from the list of FASPs "
+                      "there, or others "
+                      "after it may hear nothing.\n");
+              });
 }
 
 int backfill(const FaspOptions& options) {

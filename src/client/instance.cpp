@@ -24,7 +24,7 @@ std::string_view yes_no(const json::object& o, std::string_view key) {
   return json::get_flag(o, key) ? "yes" : "no";
 }
 
-// "mastodon, mastodon #cats, person @bob (waits for them to accept), blocked"
+// "mastodon, mastodon #cats, person https://b.example/@bob (waits for them to accept), blocked"
 std::string links_of(const json::object& item) {
   std::string all;
   const auto add = [&](const std::string& text) { all += (all.empty() ? "" : ", ") + text; };
@@ -37,7 +37,8 @@ std::string links_of(const json::object& item) {
     if (const std::size_t tag = relay.find("/tag/"); tag != std::string::npos)
       text += " #" + relay.substr(tag + 5);
     const std::string actor = json::text_of(o, "actor");
-    if (json::text_of(o, "style") == "person") text += " @" + actor.substr(actor.rfind('/') + 1);
+    // Whole: it ends in a number, or in random letters, with newer Mastodon and Misskey.
+    if (json::text_of(o, "style") == "person") text += " " + actor;
     if (yes_no(o, "accepted") == "no") text += " (waits for \"tagring instance allow\")";
     const std::string back = json::text_of(o, "followed_back");
     if (yes_no(o, "accepted") == "yes" && back == "waits") text += " (waits for them to accept)";

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/printable.hpp"
+
 namespace tagring::client {
 namespace {
 
@@ -24,9 +26,7 @@ std::size_t length_of(const std::string& text) {
 std::string cell_of(const json::value& row, const std::string& name) {
   const json::value* value = row.is_object() ? json::find(row.get_object(), name) : nullptr;
   if (value == nullptr || value->is_null()) return "";
-  std::string text = value->is_string() ? std::string(value->get_string()) : json::serialize(*value);
-  std::ranges::replace_if(text, [](unsigned char c) { return c < 0x20 || c == 0x7F; }, ' ');
-  return text;
+  return printable(value->is_string() ? std::string(value->get_string()) : json::serialize(*value));
 }
 
 std::string cut(std::string text, std::size_t width) {

@@ -89,6 +89,12 @@ void Followers::count_own(const std::string& actor, bool enters) {
   if (authority) count_own({std::string(), authority->text()}, actor, enters);
 }
 
+std::size_t Followers::own() const {
+  std::size_t sum = 0;
+  for (const auto& [authority, node] : nodes_) sum += node.ids.size();
+  return sum;
+}
+
 // Keeps the digests up to date with a follower who enters or leaves.
 void Followers::count(const Tag& tag, const std::string& actor, Via via, bool enters) {
   const auto member = membership_of({tag, actor, {}, {}, via, 0});

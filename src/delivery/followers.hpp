@@ -87,6 +87,8 @@ class Followers {
 
   // The part of a followers collection on one server (partial.hpp). Takes the same time whatever its size.
   [[nodiscard]] Partial partial(const PartialKey& key) const;
+  // How many follow the node's own actor: people, LitePub relays and nodes.
+  [[nodiscard]] std::size_t own() const;
   // Its ids, in any order: exactly those whose digest partial() is.
   [[nodiscard]] std::vector<std::string> members(const PartialKey& key) const;
   // visit(partial) for each of at least that many followers.

@@ -7,6 +7,7 @@
 #include "base/bytes.hpp"
 #include "crypto/hash.hpp"
 #include "federation/authenticator.hpp"
+#include "fediverse/domain.hpp"
 #include "signatures/fasp_signature.hpp"
 
 namespace tagring::fasp {
@@ -148,10 +149,13 @@ Task<Result<fediverse::FaspRegistration>> FaspServers::introduce(FaspServer draf
   co_return fediverse::parse_fasp_registration(response.body);
 }
 
-Task<Result<FaspServer>> FaspServers::enroll(std::string server) {
-  std::string base = without_slash(server);
-  if (is_host(ascii_lower(server))) {
-    CO_TRY(base, co_await discover(ascii_lower(server)));
+Task<Result<FaspServers::Enrolled>> FaspServers::enroll(std::string server) {
+  std::string base = without_slash(std::string(trim(server)));
+  // "elk.example", "https://elk.example/"
+  const std::string_view bare = std::string_view(base).substr(base.starts_with("https://") ? 8 : 0);
+  const std::string host = fediverse::domain_in(bare);
+  if (bare.find_first_of("/:?#@") == std::string_view::npos && is_host(host)) {
+    CO_TRY(base, co_await discover(host));
   }
   base = without_slash(std::move(base));
   const Result<Url> url = Url::parse(base);
@@ -171,8 +175,8 @@ Task<Result<FaspServer>> FaspServers::enroll(std::string server) {
   const std::string own_base = identity_.origin() + std::string(kPrefix);
   Result<fediverse::FaspRegistration> answer = co_await introduce(draft, own_base);
   // Mastodon keeps who was removed here, or whose data is lost, and takes nobody else at that address.
-  if (!answer && answer.error().code == ErrorCode::kConflict)
-    answer = co_await introduce(draft, own_base + "/" + draft.id);
+  const bool had_it_before = !answer && answer.error().code == ErrorCode::kConflict;
+  if (had_it_before) answer = co_await introduce(draft, own_base + "/" + draft.id);
   if (!answer) co_return std::unexpected(answer.error());
   draft.fasp_id = std::move(answer->fasp_id);
   draft.server_key = std::move(answer->public_key);
@@ -186,7 +190,7 @@ Task<Result<FaspServer>> FaspServers::enroll(std::string server) {
     servers_.erase(draft.host);
     co_return std::unexpected(saved.error());
   }
-  co_return draft;
+  co_return Enrolled{draft, had_it_before};
 }
 
 Task<Result<void>> FaspServers::remove(std::string host) {

@@ -37,7 +37,12 @@ class FaspServers {
   // FASP. Its administrator decides; nothing is exchanged before that. Durable when it completes. kConflict
   // if this node is registered there already, kDenied for a blocked host, kNotFound if the server knows no
   // FASPs.
-  [[nodiscard]] Task<Result<FaspServer>> enroll(std::string server);
+  struct Enrolled {
+    FaspServer server;
+    bool had_it_before =
+        false;  // the server has this node in its list once more, of before, under other keys
+  };
+  [[nodiscard]] Task<Result<Enrolled>> enroll(std::string server);
   // Whatever the server signs from then on is refused.
   [[nodiscard]] Task<Result<void>> remove(std::string host);
 

@@ -408,15 +408,18 @@ Task<void> FaspSharing::end_subscription(std::string host, std::string id) {
   ending_.erase({host, id});
 }
 
-Task<void> FaspSharing::take_leave(std::string host) {
+Task<bool> FaspSharing::take_leave(std::string host) {
   backfills_.erase(host);
   const FaspServer* server = servers_.find(host);
-  if (server == nullptr || !server->shares) co_return;
+  if (server == nullptr || !server->shares) co_return true;
+  bool has_ended = true;
   for (const std::string& id : {server->content_subscription, server->account_subscription}) {
     if (id.empty()) continue;
     const std::string path = fmt::format("{}/{}", kSubscriptions, id);
-    co_await servers_.call(host, "DELETE", path, "");
+    const Result<HttpResponse> answer = co_await servers_.call(host, "DELETE", path, "");
+    has_ended = has_ended && answer && (answer->status / 100 == 2 || answer->status == 404);
   }
+  co_return has_ended;
 }
 
 }  // namespace tagring::fasp

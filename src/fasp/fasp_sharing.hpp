@@ -57,8 +57,9 @@ class FaspSharing {
   [[nodiscard]] Task<Result<FaspBackfill>> backfill(std::string host, std::uint64_t count);
   // Null if there was none. Valid until the next co_await.
   [[nodiscard]] const FaspBackfill* backfill_of(const std::string& host) const;
-  // Ends the subscriptions there, as far as the server can be reached. Before it is removed.
-  [[nodiscard]] Task<void> take_leave(std::string host);
+  // Ends the subscriptions there, before it is removed. False if the server could not be reached: it has them
+  // still.
+  [[nodiscard]] Task<bool> take_leave(std::string host);
 
   [[nodiscard]] std::size_t waiting() const { return lanes_.size(); }
   [[nodiscard]] bool idle() const { return lanes_.idle(); }

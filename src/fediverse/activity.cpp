@@ -26,9 +26,11 @@ struct Source {
   const ParseLimits& limits;
 
   [[nodiscard]] const json::value* member(std::string_view key) const { return json::find(object, key); }
+  // The one object, as it is given.
+  [[nodiscard]] const json::value* only_object() const { return only_one(member("object")); }
   // The object, if there is one and it is given whole.
   [[nodiscard]] const json::object* inner() const {
-    const json::value* only = only_one(member("object"));
+    const json::value* only = only_object();
     return only != nullptr && only->is_object() ? &only->get_object() : nullptr;
   }
 };
@@ -73,7 +75,7 @@ template <class T>
 Result<Content> parse_post(const Source& source) {
   const json::object* o = source.inner();
   if (o == nullptr || (types_of(*o).empty() && o->contains("id"))) {
-    const json::value* only = only_one(source.member("object"));
+    const json::value* only = source.only_object();
     if (only == nullptr || only->is_array()) return ignored(source, "there is no object, or several");
     TRY(std::string uri, uri_on_own_server(*only, source));
     return Told{std::move(uri), std::is_same_v<T, Update>};
@@ -84,7 +86,7 @@ Result<Content> parse_post(const Source& source) {
 }
 
 Result<Content> parse_update(const Source& source) {
-  const json::value* object = only_one(source.member("object"));
+  const json::value* object = source.only_object();
   if (object != nullptr && json::id_of(*object) == source.actor) {
     UpdateActor update;
     if (const json::object* o = source.inner()) {
@@ -99,7 +101,7 @@ Result<Content> parse_update(const Source& source) {
 }
 
 Result<Content> parse_delete(const Source& source) {
-  const json::value* object = only_one(source.member("object"));
+  const json::value* object = source.only_object();
   if (object == nullptr) return fail(ErrorCode::kInvalid, "object is missing");
   TRY(std::string uri, uri_on_own_server(*object, source));
   return Delete{std::move(uri), is_signed(source)};
@@ -141,7 +143,7 @@ Result<FollowRef> parse_follow_ref(const json::value& v, const ParseLimits& limi
 Result<Content> parse_undo(const Source& source) {
   const json::object* o = source.inner();
   if (o == nullptr || types_of(*o).empty()) {
-    TRY(std::string id, parse_id(source.member("object"), "object"));
+    TRY(std::string id, parse_id(source.only_object(), "object"));
     if (!is_same_origin(id, source.actor)) {
       return fail(ErrorCode::kInvalid, "object is on another server than the actor");
     }
@@ -151,7 +153,8 @@ Result<Content> parse_undo(const Source& source) {
   const bool block = has_type(*o, "Block");
   if (!follow && !block && !has_type(*o, "Announce"))
     return ignored(source, "the object is neither a Follow nor an Announce");
-  const std::string actor = json::id_of(*o, "actor");
+  const json::value* by = only_one(json::find(*o, "actor"));
+  const std::string actor = by == nullptr ? std::string() : json::id_of(*by);
   if (!actor.empty() && actor != source.actor) {
     return fail(ErrorCode::kInvalid, "what is undone is by another actor");
   }
@@ -160,11 +163,11 @@ Result<Content> parse_undo(const Source& source) {
     return fail(ErrorCode::kInvalid, "object.id is on another server than the actor");
   }
   if (block) {
-    TRY(std::string object, parse_id(json::find(*o, "object"), "object of the Block"));
+    TRY(std::string object, parse_id(only_one(json::find(*o, "object")), "object of the Block"));
     return UndoBlock{std::move(object)};
   }
   if (follow) {
-    TRY(FollowRef ref, parse_follow_ref(*source.member("object"), source.limits));
+    TRY(FollowRef ref, parse_follow_ref(*source.only_object(), source.limits));
     return UndoFollow{std::move(ref)};
   }
   TRY(std::vector<PostRef> posts, parse_posts(source, json::find(*o, "object")));
@@ -223,13 +226,19 @@ Result<Content> parse_announce(const Source& source) {
 }
 
 Result<Content> parse_block(const Source& source) {
-  TRY(std::string object, parse_id(source.member("object"), "object"));
+  TRY(std::string object, parse_id(source.only_object(), "object"));
   return Block{std::move(object)};
 }
 
 Result<Content> parse_flag(const Source& source) {
-  TRY(std::vector<std::string> objects,
-      parse_ids(source.member("object"), "object", source.limits.items_max));
+  const json::value* about = source.member("object");
+  if (about != nullptr && about->is_array() && about->get_array().size() > source.limits.items_max)
+    return fail(ErrorCode::kTooLarge, fmt::format("object has more than {} items", source.limits.items_max));
+  std::vector<std::string> objects;  // some software names messages and such besides, which have no address
+  json::for_each(about, [&](const json::value& item) {
+    if (Result<std::string> id = parse_id(&item, "object")) objects.push_back(*std::move(id));
+  });
+  if (objects.empty()) return fail(ErrorCode::kInvalid, "object names nothing that has an address");
   std::string comment = json::text_of(source.object, "content");
   if (comment.empty()) comment = json::text_of(source.object, "summary");  // Lemmy
   return Flag{std::move(comment), std::move(objects)};

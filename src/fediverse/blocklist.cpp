@@ -23,16 +23,17 @@ bool is_domain(std::string name) {
   return name.contains('.') && is_host_name(name);
 }
 
+void skip(Blocklist& list, std::string_view name, std::string_view why) {
+  list.skipped.push_back(fmt::format("{}: {}", cut_utf8(domain_in(name), kShownMax), why));
+}
+
 // Adds an entry, or says why not.
 void add(Blocklist& list, std::string_view name, std::string_view severity, std::string reason) {
   const std::string domain = domain_in(name);
-  const auto skip = [&](std::string_view why) {
-    list.skipped.push_back(fmt::format("{}: {}", cut_utf8(domain, kShownMax), why));
-  };
-  if (!is_domain(domain)) return skip(kNoDomain);
-  if (domain.contains('*')) return skip("the name is obfuscated");
+  if (!is_domain(domain)) return skip(list, name, kNoDomain);
+  if (domain.contains('*')) return skip(list, name, "the name is obfuscated");
   if (!severity.empty() && ascii_lower(severity) != "suspend")
-    return skip(fmt::format("severity is {}", cut_utf8(severity, kShownMax)));
+    return skip(list, name, fmt::format("severity is {}", cut_utf8(severity, kShownMax)));
   list.domains.push_back({domain, std::string(cut_utf8(reason, kReasonMax))});
 }
 
@@ -66,8 +67,11 @@ Result<std::vector<std::string>> take_record(std::string_view& text, char separa
   std::vector<std::string> fields;
   for (;;) {
     std::string field;
-    if (text.starts_with('"')) {
-      text.remove_prefix(1);
+    // Who writes a blank after the separator means the quote all the same: a line of a comment must not be
+    // taken for a domain.
+    const std::size_t quote = std::min(text.find_first_not_of(' '), text.size());
+    if (text.substr(quote).starts_with('"')) {
+      text.remove_prefix(quote + 1);
       std::optional<std::string> quoted = take_quoted(text);
       if (!quoted) return fail(ErrorCode::kInvalid, "a quote is not closed; the list may be cut off");
       field = *std::move(quoted);
@@ -129,6 +133,10 @@ Result<void> parse_lines(std::string_view text, Blocklist& list) {
     const Columns columns = header.value_or(Columns());
     TRY(const std::vector<std::string> fields, take_record(text, columns.separator));
     const auto field = [&](std::size_t i) { return i < fields.size() ? std::string(trim(fields[i])) : ""; };
+    if (header && columns.severity != std::string::npos && columns.severity >= fields.size()) {
+      skip(list, fields[0], "its severity is not there");
+      continue;
+    }
     add(list, fields[0], field(columns.severity), field(columns.comment));
   }
   return {};
@@ -144,6 +152,11 @@ Result<void> parse_items(std::string_view text, Blocklist& list) {
       add(list, item.get_string(), "", "");
     } else if (item.is_object()) {
       const json::object& o = item.get_object();
+      const json::value* severity = json::find(o, "severity");
+      if (severity != nullptr && !severity->is_string()) {
+        skip(list, json::text_of(o, "domain"), "its severity is no text");
+        continue;
+      }
       const std::string comment = json::text_of(o, "comment");
       add(list, json::text_of(o, "domain"), json::text_of(o, "severity"),
           json::get_string(o, "public_comment").value_or(comment));

@@ -121,7 +121,7 @@ std::optional<Tag> tag_below(std::string_view url, const std::string& prefix,
                              Result<Tag> (*parse)(std::string_view)) {
   if (!url.starts_with(prefix)) return std::nullopt;
   const std::optional<std::string> name = percent_decode(url.substr(prefix.size()));
-  if (!name || name->find_first_of("/?#") != std::string::npos) return std::nullopt;
+  if (!name || !is_name(*name)) return std::nullopt;
   const Result<Tag> tag = parse(*name);
   return tag ? std::optional<Tag>(*tag) : std::nullopt;
 }

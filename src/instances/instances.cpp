@@ -400,6 +400,15 @@ std::vector<std::string> Instances::hashtags(const std::string& host) const {
                              : std::vector<std::string>(tags->second.begin(), tags->second.end());
 }
 
+std::vector<std::string> Instances::relayed_hashtags(const std::string& host) const {
+  std::vector<std::string> tags;
+  for (const auto& [key, link] : links_) {
+    const std::optional<Tag> tag = identity_.tag_of_actor(link.relay);
+    if (tag && link.host == host && link.accepted) tags.push_back(tag->canonical());
+  }
+  return tags;
+}
+
 Task<Result<void>> Instances::permit(Permission permission) {
   CO_TRY_VOID(co_await store_.permit(permission));
   permissions_[permission.host] = permission;

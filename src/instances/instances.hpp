@@ -153,6 +153,8 @@ class Instances {
   // Of all who use this node as a relay, or wait to, and of groups that it follows.
   [[nodiscard]] std::vector<std::string> hosts() const;
   [[nodiscard]] std::vector<std::string> hashtags(const std::string& host) const;
+  // Whose actors it uses as relays.
+  [[nodiscard]] std::vector<std::string> relayed_hashtags(const std::string& host) const;
   [[nodiscard]] Task<Result<void>> permit(Permission permission);
   // Ends every use of this node as a relay by that host, and leaves its groups; whether it may come back is
   // decided elsewhere.

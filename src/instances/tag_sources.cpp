@@ -18,6 +18,7 @@ constexpr std::string_view kExcluded = kExcludedTags;
 constexpr std::string_view kFollowedTags = "followed_tags";
 constexpr std::string_view kDatabase = "mastodon_database";
 constexpr std::string_view kSocialRelay = "social_relay";
+constexpr std::string_view kTagRelay = "tag_relay";  // the hashtag's actor was added as a relay there
 
 constexpr Duration kTimeout = std::chrono::seconds(20);
 constexpr Duration kFirstWithin = std::chrono::seconds(30);
@@ -97,10 +98,14 @@ json::object TagSources::describe(const std::string& host) const {
   static const BySource kNone;
   const auto found = wishes_.find(host);
   const BySource& wishes = found == wishes_.end() ? kNone : found->second;
-  const Tags tags = instances_.hashtags(host);
+  const Tags subscribed = instances_.hashtags(host);
+  const Tags relayed = instances_.relayed_hashtags(host);
+  std::set<std::string> tags(subscribed.begin(), subscribed.end());
+  tags.insert(relayed.begin(), relayed.end());
   json::object reasons;
   for (const std::string& tag : tags) {
     std::set<std::string> labels;
+    if (contains(relayed, tag)) labels.emplace(kTagRelay);
     for (const auto& [source, wanted] : wishes) {
       if (source != kExcluded && contains(wanted, tag)) labels.insert(label_of(source));
     }

@@ -60,7 +60,7 @@ class TagSources {
   // By hand; errors as of Instances.
   [[nodiscard]] Task<Result<void>> subscribe(std::string host, std::vector<std::string> tags);
   [[nodiscard]] Task<Result<void>> unsubscribe(std::string host, std::vector<std::string> tags);
-  // {"host", "hashtags": ["cats"], "reasons": {"cats": ["admin", "followed_tags"]},
+  // {"host", "hashtags": ["cats"], "reasons": {"cats": ["admin", "followed_tags", "tag_relay"]},
   //  "sources": [{"source", "hashtags" (how many), "read"?, "note"?}]}
   [[nodiscard]] json::object describe(const std::string& host) const;
 

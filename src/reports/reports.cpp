@@ -5,27 +5,17 @@
 #include <utility>
 
 #include "base/bytes.hpp"
+#include "base/printable.hpp"
 #include "fediverse/actor.hpp"
 #include "fediverse/builders.hpp"
 #include "fediverse/json_ld.hpp"
+#include "fediverse/note.hpp"
 #include "fediverse/vocabulary.hpp"
 #include "http/url.hpp"
 
 namespace tagring::reports {
 
 using budget::Resource;
-
-namespace {
-
-// On one line, and nothing that a terminal would obey.
-std::string readable(std::string_view text) {
-  std::string line(cut_utf8(text, Reports::kCommentMax));
-  std::ranges::replace_if(
-      line, [](char c) { return static_cast<unsigned char>(c) < ' ' || c == '\x7f'; }, ' ');
-  return line;
-}
-
-}  // namespace
 
 Task<Result<void>> Reports::load() {
   CO_TRY(const std::vector<std::string> reporters, co_await store_.open_reporters());
@@ -45,12 +35,17 @@ Task<Result<std::string>> Reports::take(fediverse::Flag flag, std::string activi
   if (budget_.take(Resource::kReports, server) > Duration::zero())
     co_return fail(ErrorCode::kUnavailable,
                    "too many reports of " + host_of(reporter) + " wait for this node's administrator");
-  if (flag.objects.size() > kAboutMax) flag.objects.resize(kAboutMax);
+  // What of this node it is about comes first, and is not cut off.
+  std::vector<std::string> about_all;
+  for (const bool own : {true, false})
+    std::ranges::copy_if(flag.objects, std::back_inserter(about_all),
+                         [&](const std::string& uri) { return is_own(uri) == own; });
+  if (about_all.size() > kAboutMax) about_all.resize(kAboutMax);
   Report report{.at = clock_.wall_now(),
                 .activity = std::move(activity),
                 .reporter = std::move(reporter),
-                .comment = readable(flag.comment),
-                .about = std::move(flag.objects),
+                .comment = printable(cut_utf8(flag.comment, kCommentMax)),
+                .about = std::move(about_all),
                 .forwarded = {}};
   const std::string by = report.reporter;
   const std::string about = report.about.front();
@@ -100,9 +95,10 @@ Task<Result<std::vector<std::string>>> Reports::forward(std::uint64_t id, std::s
 Task<Result<void>> Reports::tell_of(std::string uri, std::string comment) {
   CO_TRY(const std::string body, co_await client_.fetch_body(uri));
   CO_TRY(const json::object post, fediverse::parse_document(body));
-  const std::string author = json::id_of(post, "attributedTo");
-  if (json::id_of(post) != uri || !fediverse::is_same_origin(author, uri))
+  const Result<fediverse::Note> note = fediverse::parse_fetched_note(post, clock_.wall_now());
+  if (!note || note->id != uri)
     co_return fail(ErrorCode::kInvalid, uri + " is no post of an author on that server");
+  const std::string& author = note->author;
   CO_TRY(const std::string profile, co_await client_.fetch_body(author));
   CO_TRY(const json::object document, fediverse::parse_document(profile));
   CO_TRY(const fediverse::RemoteActor actor, fediverse::parse_actor(document, author));

@@ -87,12 +87,19 @@ Task<HistoryService::Page> HistoryService::ask(ring::Contact owner, redundancy::
   co_return page;
 }
 
-// Once more after a new look-up, if the owner has changed or does not answer.
+bool HistoryService::is_at_rest(unsigned number) const {
+  const std::vector<unsigned> parts = redundancy::partitions_of_set(kept_.copies(), kept_.at_rest());
+  return std::ranges::find(parts, number) != parts.end();
+}
+
+// Once more after a new look-up, if the owner has changed or does not answer. Not for a part of which it says
+// that it has none and that may be invented: there could be hundreds of them.
 template <class T>
 Task<Result<T>> HistoryService::ask_copy(RingId position, ring::Contact owner,
                                          redundancy::Partition partition, Ask<T> ask) {
   Result<T> answer = co_await ask(owner, partition);
   if (answer) co_return answer;
+  if (answer.error().code == ErrorCode::kNotOwner && !is_at_rest(partition.number)) co_return answer;
   rings_.of(Ring::kStorage).forget_route(position);
   Result<ring::Owner> now = co_await rings_.of(Ring::kStorage).find_owner(position);
   if (now && now->contact != owner && !rings_.is_blocked(now->contact.host))
@@ -124,10 +131,9 @@ Task<Result<std::vector<T>>> HistoryService::ask_part(Tag tag, unsigned number, 
     failure = answer.error().message;
     strangers += answer.error().code == ErrorCode::kNotOwner ? 1 : 0;
   }
-  // That there are so many parts may be what a single owner says.
-  const std::vector<unsigned> at_rest = redundancy::partitions_of_set(kept_.copies(), kept_.at_rest());
-  const bool is_invented =
-      strangers > 0 && strangers == answers.size() && std::ranges::find(at_rest, number) == at_rest.end();
+  // That there are so many parts may be what a single owner says: where one knows nothing of a part, and none
+  // has anything of it, the others are read without.
+  const bool is_invented = strangers > 0 && !is_at_rest(number);
   if (good.empty() && !is_invented)
     co_return fail(ErrorCode::kUnavailable, "no replica of the tag answered: " + failure);
   co_return good;

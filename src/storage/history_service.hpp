@@ -76,6 +76,7 @@ class HistoryService {
   using Days = Result<std::vector<HistoryDay>>;
   Task<Days> ask_days(ring::Contact owner, redundancy::Partition partition, std::chrono::sys_days from,
                       std::chrono::sys_days to);
+  [[nodiscard]] bool is_at_rest(unsigned number) const;  // a part that every hashtag has
   // Asks one owner; of a part what its owners answer, and of a tag, part by part, what they answer of all its
   // parts: kUnavailable if of one nobody does.
   template <class T>

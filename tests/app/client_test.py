@@ -93,7 +93,7 @@ class Client(unittest.TestCase):
         item = {"host": "gts.example", "publishes": False, "receives": False, "hashtags": 0, "links": [link("ann", "waits"), link("bob", "rejected"), link("eve", "accepted")]}
         self.server.answers = {"/instances": {"instances": [item]}}
         shown = self.run_it("instance", "list")
-        self.assertIn("person @ann (waits for them to accept), person @bob (does not let this node follow), person @eve\n", shown)
+        self.assertIn("person https://gts.example/users/ann (waits for them to accept), person https://gts.example/users/bob (does not let this node follow), person https://gts.example/users/eve\n", shown)
 
     def test_groups_are_followed_listed_and_left(self):
         group, tag_actor = "https://lemmy.example/c/birds", "https://tags.example.net/tag/birds"

@@ -421,6 +421,31 @@ TEST(Activity, UndoOfAFollow) {
             "https://a.example/f");
 }
 
+TEST(Activity, AListOfOneIsAsGoodAsThatOne) {
+  EXPECT_EQ(
+      content_of<UndoFollow>(
+          activity(
+              R"("type":"Undo","object":[{"type":"Follow","actor":["https://a.example/actor"],"object":["https://t.example/x"]}])"))
+          .follow.objects,
+      std::vector<std::string>{"https://t.example/x"});
+  EXPECT_EQ(content_of<UndoById>(activity(R"("type":"Undo","object":["https://a.example/f"])")).id,
+            "https://a.example/f");
+  EXPECT_EQ(content_of<Block>(activity(R"("type":"Block","object":["https://t.example/x"])")).object,
+            "https://t.example/x");
+  EXPECT_EQ(content_of<UndoBlock>(
+                activity(R"("type":"Undo","object":[{"type":"Block","object":["https://t.example/x"]}])"))
+                .object,
+            "https://t.example/x");
+}
+
+TEST(Activity, AFlagIsAboutWhateverHasAnAddress) {
+  EXPECT_EQ(
+      content_of<Flag>(activity(R"("type":"Flag","object":["urn:uuid:1","https://t.example/x",7])")).objects,
+      std::vector<std::string>{"https://t.example/x"});
+  EXPECT_EQ(refusal(activity(R"("type":"Flag","object":["urn:uuid:1"])")),
+            "object names nothing that has an address");
+}
+
 TEST(Activity, UndoOfAnAnnounce) {
   const UndoAnnounce undo = content_of<UndoAnnounce>(activity(
       R"("type":"Undo","object":{"type":"Announce","id":"https://a.example/n","object":"https://b.example/1"})"));

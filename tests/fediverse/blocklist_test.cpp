@@ -67,6 +67,24 @@ TEST(Blocklist, AQuoteThatIsLeftOpenIsAnError) {
   }
 }
 
+TEST(Blocklist, ALineOfACommentIsNoDomainThoughABlankStandsBeforeTheQuote) {
+  EXPECT_THAT(
+      domains("#domain,#severity,#public_comment\nff-a.example,suspend, \"one\nmasto.example\nthree\"\n"),
+      ElementsAre("ff-a.example"));
+}
+
+TEST(Blocklist, WhatDoesNotSayItsSeverityWhereOthersDoIsPassedOver) {
+  for (const char* text :
+       {"domain,severity\nquiet.example\nbad.example,suspend\n",
+        R"([{"domain":"quiet.example","severity":7},{"domain":"bad.example","severity":"suspend"}])",
+        R"([{"domain":"quiet.example","severity":null},{"domain":"bad.example"}])"}) {
+    const Result<Blocklist> list = parse_blocklist(text);
+    ASSERT_TRUE(list) << text;
+    EXPECT_THAT(list->domains, ElementsAre(BlockedDomain{"bad.example", ""})) << text;
+    EXPECT_THAT(list->skipped, ElementsAre(testing::StartsWith("quiet.example: its severity"))) << text;
+  }
+}
+
 TEST(Blocklist, ReadsDomainsHoweverTheyAreWritten) {
   EXPECT_THAT(
       domains(

@@ -219,7 +219,8 @@ TEST(Webfinger, RefusesOtherHostsAndWhatIsNoAccount) {
         "mailto:caturday@tags.example.org", "foo://tags.example.org", "acct:a+b@tags.example.org",
         "acct:no.such.account@tags.example.org", "acct:cat%20day@tags.example.org",
         "acct:cats\xF0\x9F\x8E\x89@tags.example.org", "acct:cat-day@tags.example.org",
-        "acct:%23cats@tags.example.org", "acct:cats@me@tags.example.org"})
+        "acct:%23cats@tags.example.org", "acct:cats@me@tags.example.org", "https://tags.example.org/tag/a.b",
+        "https://tags.example.org/tag/tags.oak.example", "https://tags.example.org/tags/caturday.rss"})
     EXPECT_EQ(code(unknown), ErrorCode::kNotFound) << unknown;
 }
 

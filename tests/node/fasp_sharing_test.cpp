@@ -102,8 +102,13 @@ TEST_F(FaspSharing, AsksNothingOfAServerThatHasNotActivatedIt) {
   EXPECT_EQ(control("/fasp/backfill", R"({"host":"other.example"})").status, 403);
 }
 
+TEST_F(FaspSharing, SaysThatAServerThatIsRemovedCouldNotBeTold) {
+  peer.statuses["/data_sharing/v0/event_subscriptions/2"] = 503;
+  EXPECT_THAT(control("/fasp/remove", R"({"host":"social.example"})").body, HasSubstr(R"("told":false)"));
+}
+
 TEST_F(FaspSharing, EndsItsSubscriptionsWhenTheServerIsRemoved) {
-  control("/fasp/remove", R"({"host":"social.example"})");
+  EXPECT_THAT(control("/fasp/remove", R"({"host":"social.example"})").body, HasSubstr(R"("told":true)"));
   EXPECT_THAT(calls_to(peer, "/data_sharing/v0/event_subscriptions/1"), SizeIs(1));
   EXPECT_THAT(calls_to(peer, "/data_sharing/v0/event_subscriptions/2"), SizeIs(1));
 }

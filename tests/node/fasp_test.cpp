@@ -113,7 +113,9 @@ TEST_F(FaspBase, CanBeRegisteredAnewWhereItWasRemoved) {
   for (int times = 0; times < 2; ++times) {
     EXPECT_EQ(control("/fasp/remove", R"({"host":"social.example"})").status, 200);
     settle();
-    EXPECT_EQ(control("/fasp/register", R"({"server":"social.example"})").status, 200);
+    const HttpResponse again = control("/fasp/register", R"({"server":" https://Social.Example/"})");
+    EXPECT_EQ(again.status, 200);
+    EXPECT_THAT(again.body, testing::HasSubstr(R"("had_it_before":true)"));
     EXPECT_EQ(peer.node_base, origin + "/fasp/" + peer.server_id);
     EXPECT_EQ(ask_as(peer, "GET", "/provider_info").status, 200);
     activate(peer, "data_sharing");

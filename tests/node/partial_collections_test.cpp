@@ -159,6 +159,7 @@ TEST_F(PartialCollection, WhoUsesTheNodeAsARelayGetsTheDigestOfWhoFollowsItsActo
   publish(create_text(post));
   EXPECT_THAT(digests_at(kFarInbox), testing::Contains(digest_of({fan.id, relay.id})));
   EXPECT_THAT(list_for(fan, "/actor/followers_synchronization"), ElementsAre(relay.id, fan.id));
+  EXPECT_EQ(json::parse_object(get("/actor/followers").body).value().at("totalItems"), json::value(2));
   EXPECT_EQ(post_signed(undo_follow_text(fan, {origin + "/actor"}), fan).status, 202);
   settle();
   EXPECT_THAT(list_for(fan, "/actor/followers_synchronization"), ElementsAre(relay.id));
@@ -378,6 +379,9 @@ TEST_F(PartialCollection, ActorsSayWhenTheyCameToBeAndKeepToIt) {
   EXPECT_EQ(published("/actor"), node_since);
   EXPECT_EQ(published("/tag/cats"), cats_since);
   EXPECT_GT(published("/tag/dogs"), cats_since);
+  // Who looks before following sees how old the hashtag is.
+  publish(create_text({.uri = "https://home.example/notes/owl", .author = alice.id, .tags = {"owls"}}));
+  EXPECT_THAT(published("/tag/owls"), testing::StartsWith("2025-12-31T00:00:00"));
   // Each new one is a write, and anybody may ask.
   for (int i = 0; i < 300; ++i) published(fmt::format("/tag/made_up_{}", i));
   EXPECT_THAT(rows("SELECT count(*) < 200 FROM actors"), ElementsAre("1"));

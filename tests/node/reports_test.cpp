@@ -107,20 +107,27 @@ TEST_F(Reporting, ReportsOutliveTheNodeAndGoOnCounting) {
 }
 
 TEST_F(Reporting, WhatStrangersWriteIsBoundedAndObeyedByNoTerminal) {
-  json::array objects = {origin + "/tag/cats"};
+  json::array objects;
   for (int i = 0; i < 100; ++i)
     objects.push_back(json::value(fmt::format("https://home.example/notes/{}", i)));
-  const std::string comment = "\x1b[2Jlook\nhere " + std::string(100'000, 'x');
+  objects.push_back(json::value(origin + "/tag/cats"));
+  const std::string comment = "\x1b[2Jlook\nhere\u009b2J\u202eereh " + std::string(100'000, 'x');
   EXPECT_EQ(post_signed(flag(server, "1", objects, json::value(comment)), server).status, 202);
   const json::object report = reports().front().as_object();
   const std::string kept(report.at("comment").as_string());
   EXPECT_LE(kept.size(), reports::Reports::kCommentMax);
-  EXPECT_THAT(kept, testing::StartsWith(" [2Jlook here xxx"));
+  EXPECT_THAT(kept, testing::StartsWith(" [2Jlook here 2J ereh xxx"));
+  EXPECT_EQ(report.at("about").as_array().front(), json::value(origin + "/tag/cats"))
+      << "whatever else it names";
   EXPECT_THAT(report.at("about").as_array(), SizeIs(reports::Reports::kAboutMax));
 }
 
 TEST_F(Reporting, AReportCanBeHandedOnToTheAuthorsServerWithoutSayingWhoComplained) {
-  internet.serve(post.uri, json::serialize(note_object(post)));
+  json::object document = note_object(post);
+  document["attributedTo"] =
+      json::array{json::object{{"type", "Person"}, {"id", alice.id}},
+                  json::object{{"type", "Group"}, {"id", "https://home.example/c/birds"}}};
+  internet.serve(post.uri, json::serialize(document));  // as PeerTube does
   complain("1");
   const json::value id = reports().front().as_object().at("id");
   EXPECT_EQ(admin("/reports/forward", {{"id", id}}).at("forwarded"), json::value(json::array{post.uri}));

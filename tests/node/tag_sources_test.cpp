@@ -316,6 +316,17 @@ TEST_F(Sources, WhatAServerAsksRelaysForIsSubscribed) {
   EXPECT_THAT(tags(), ElementsAre("dogs: followed_tags"));
 }
 
+TEST_F(Sources, AHashtagThatWasAddedAsARelayIsShownToo) {
+  EXPECT_EQ(by_hand("subscribe", "cats"), 200);
+  for (const char* tag : {"cats", "haiku"})
+    EXPECT_EQ(post_signed(follow_text(mastodon, {origin + "/tag/" + tag}), mastodon,
+                          std::string("/tag/") + tag + "/inbox")
+                  .status,
+              202);
+  settle();
+  EXPECT_THAT(tags(), ElementsAre("cats: admin tag_relay", "haiku: tag_relay"));
+}
+
 TEST_F(Sources, AServerThatAsksForEverythingGetsNothingAndAReason) {
   server_asks(R"({"subscribe":true,"scope":"all","tags":["cats"]})");
   start_with({});
