@@ -87,7 +87,23 @@ std::string link(std::string_view url, std::string_view attributes, std::string_
                      inner);
 }
 
+// As large as the picture that the script shows to who has pictures loaded (ui/src/post.tsx); else not there.
+std::string room_of(const json::object& media) {
+  const std::string type = text_at(media, "type");
+  std::string source = text_at(media, "preview_url");
+  if (source.empty() && type == "image") source = text_at(media, "url");
+  if (type == "audio" || !source.starts_with("https://")) return {};
+  const json::object* meta = json::get_object(media, "meta");
+  const json::object* original = meta == nullptr ? nullptr : json::get_object(*meta, "original");
+  const auto number = [&](std::string_view key, std::int64_t otherwise) {
+    return original == nullptr ? otherwise : json::get_int(*original, key).value_or(otherwise);
+  };
+  return fmt::format(R"(<svg class="room" viewBox="0 0 {} {}" aria-hidden="true"></svg>)",
+                     number("width", 16), number("height", 9));
+}
+
 std::string render_media(const json::object& status) {
+  const bool is_sensitive = json::get_flag(status, "sensitive");
   std::string items;
   std::size_t count = 0;
   json::for_each(json::find(status, "media_attachments"), [&](const json::value& element) {
@@ -97,8 +113,10 @@ std::string render_media(const json::object& status) {
     if (label.empty()) label = "without a description";
     std::string type = text_at(media, "type");
     if (type == "unknown") type = "attachment";
-    items.append(link(text_at(media, "url"), R"(class="media-link" dir="auto")",
-                      fmt::format("<b>{}:</b> {}", escape(type), escape(label))));
+    items.append(
+        link(text_at(media, "url"), R"(class="media-link" dir="auto")",
+             fmt::format("{}<span><b>{}:</b> {}</span>", is_sensitive ? std::string() : room_of(media),
+                         escape(type), escape(label))));
   });
   if (items.empty()) return items;
   return fmt::format(R"(<div class="media-grid n{}">{}</div>)", std::min<std::size_t>(count, 4), items);

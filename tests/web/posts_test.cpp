@@ -103,6 +103,13 @@ TEST(RenderPost, LinksMediaAndShowsNone) {
   EXPECT_THAT(html, HasSubstr(R"(<div class="media-grid n1"><a class="media-link")"));
   EXPECT_THAT(html, HasSubstr("A cat on a mat"));
   EXPECT_THAT(html, Not(HasSubstr("<img")));
+  // But there is room for them, as large as they are, where the script will show them.
+  EXPECT_THAT(html, HasSubstr(R"(viewBox="0 0 16 9")"));
+  json::object& media = pictured["media_attachments"].as_array().at(0).as_object();
+  media["meta"] = json::object{{"original", json::object{{"width", 640}, {"height", 480}}}};
+  EXPECT_THAT(rendered(pictured), HasSubstr(R"(viewBox="0 0 640 480")"));
+  pictured["sensitive"] = true;
+  EXPECT_THAT(rendered(pictured), Not(HasSubstr("<svg")));
 }
 
 TEST(RenderPost, TakesAnythingOfTheWrongShape) {

@@ -1,1 +1,1 @@
-function e(e){try{return localStorage.getItem(e)??``}catch{return``}}e(`account`)&&document.documentElement.classList.add(`known`);
+function e(e){try{return localStorage.getItem(e)??``}catch{return``}}var{classList:t}=document.documentElement;e(`account`)&&t.add(`known`),e(`images`)===`on`&&t.add(`images`);

@@ -3,4 +3,6 @@
 
 import { recall } from "./settings.ts";
 
-if (recall("account")) document.documentElement.classList.add("known");
+const { classList } = document.documentElement;
+if (recall("account")) classList.add("known");
+if (recall("images") === "on") classList.add("images");

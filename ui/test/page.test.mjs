@@ -115,6 +115,8 @@ test("a reader sees posts of five servers, newest first", () =>
     await picture(page, "tag-dark");
   }));
 
+const drawing = (width, height) => `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}"><rect width="100%" height="100%"/></svg>`;
+
 /** How far what is shown moved by itself, as browsers count it: 0.1 is bad. What is drawn anew they do not count. */
 const moved = (page) => page.evaluate(() => globalThis.shift);
 
@@ -136,37 +138,40 @@ const boxes = (page) =>
   );
 
 for (const [where, options] of [["a desk", { viewport: { width: 1100, height: 900 } }], ["a phone", PHONE]]) {
-  for (const account of ["", "https://oak.example/@me"]) {
-    test(`all is where it was when the script takes over, on ${where}${account && ", with an account remembered"}`, () =>
-      visit(options, async (page) => {
-        await page.addInitScript((value) => localStorage.setItem("account", value), account);
-        for (const [target, last] of [
-          [tagPage("caturday"), page.locator(".bars .bar").first()],
-          [tagPage("silentsunday"), page.locator(".bars .bar").first()],
-          ["/", page.getByText("Just arrived")],
-        ]) {
-          let answer;
-          const asked = new Promise((resolve) => (answer = resolve));
-          await page.route("**/api/**", async (route) => {
-            await asked;
-            await route.continue();
-          });
-          await page.goto(target);
-          assert.equal(await page.locator(".bars").count(), 0);
-          const before = await boxes(page);
-          answer();
-          await last.waitFor();
-          await loaded(page);
-          const now = await boxes(page);
-          assert.ok(before.some(({ what }) => what === (target === "/" ? "LI" : "post")));
-          before.forEach(({ what, top, bottom }, i) => {
-            assert.equal(now[i]?.what, what);
-            for (const [was, is] of [[top, now[i].top], [bottom, now[i].bottom]])
-              assert.ok(Math.abs(is - was) <= 8, `${target}: ${what} ${i}: ${was} to ${is}`);
-          });
-          await page.unroute("**/api/**");
-        }
-      }));
+  for (const [what, settings] of Object.entries({ nothing: {}, "an account": { account: "https://oak.example/@me" }, pictures: { images: "on" } })) {
+    test(`all is where it was when the script takes over, on ${where}, with ${what} remembered`, async () => {
+      const page = await open(browser, world.node, options);
+      await page.addInitScript((values) => Object.assign(localStorage, values), settings);
+      await page.route(/^https:..\w+\.example/, (route) => route.fulfill({ contentType: "image/svg+xml", body: drawing(300, 900) }));
+      for (const [target, last] of [
+        [tagPage("caturday"), page.locator(".bars .bar").first()],
+        [tagPage("silentsunday"), page.locator(".bars .bar").first()],
+        ["/", page.getByText("Just arrived")],
+      ]) {
+        let answer;
+        const asked = new Promise((resolve) => (answer = resolve));
+        await page.route("**/api/**", async (route) => {
+          await asked;
+          await route.continue();
+        });
+        await page.goto(target);
+        assert.equal(await page.locator(".bars").count(), 0);
+        const before = await boxes(page);
+        answer();
+        await last.waitFor();
+        await loaded(page);
+        const now = await boxes(page);
+        assert.ok(before.some(({ what }) => what === (target === "/" ? "LI" : "post")));
+        before.forEach(({ what, top, bottom }, i) => {
+          assert.equal(now[i]?.what, what);
+          for (const [was, is] of [[top, now[i].top], [bottom, now[i].bottom]])
+            assert.ok(Math.abs(is - was) <= 8, `${target}: ${what} ${i}: ${was} to ${is}`);
+        });
+        await page.unroute("**/api/**");
+      }
+      assert.deepEqual(page.problems, []);
+      await page.context().close();
+    });
   }
 
   test(`nothing moves while a page loads slowly, on ${where}`, () =>
@@ -209,7 +214,7 @@ test("nothing moves when pictures come", async () => {
   await page.route("https://yew.example/**", async (route) => {
     const [, width, height] = new URL(route.request().url()).pathname.split("/");
     await new Promise((resolve) => setTimeout(resolve, 500));
-    await route.fulfill({ contentType: "image/svg+xml", body: `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}"><rect width="100%" height="100%"/></svg>` });
+    await route.fulfill({ contentType: "image/svg+xml", body: drawing(width, height) });
   });
   await live(page, "caturday");
   const pictures = await page.locator(".media img").all();
