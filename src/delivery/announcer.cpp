@@ -18,13 +18,8 @@ constexpr Duration kSpreadPerInbox = Duration(10);
 constexpr Duration kSpreadMax = std::chrono::minutes(1);
 constexpr Duration kTellAgainAfter = std::chrono::seconds(30);
 constexpr Duration kFeedLifetime = std::chrono::hours(24);
-
-// As GoToSocial's, which has no shared inbox, and files what comes to one for all whom it concerns.
-bool is_one_of_many(const std::string& inbox, const Followers::Target& target) {
-  if (target.people.size() != 1 || target.count() != 1) return false;
-  const std::string_view actor = *target.people.begin();
-  return actor.contains("/users/") && inbox == std::string(actor) + "/inbox";
-}
+// Inboxes of one server that a post is tried at: where all are new to us and fail, it is the server.
+constexpr unsigned kHandOversMax = 3;
 
 }  // namespace
 
@@ -48,6 +43,7 @@ Announcer::Announcer(queues::QueueOptions options, Store& store, const Followers
 
 Task<Result<void>> Announcer::load() {
   CO_TRY(const auto cursors, co_await store_.cursors());
+  loading_ = true;
   std::uint64_t after = 0;
   for (;;) {
     CO_TRY(std::vector<FeedEntry> page, co_await store_.feed(after, kLoadPage));
@@ -58,6 +54,11 @@ Task<Result<void>> Announcer::load() {
   }
   last_seq_ = after;
   for (const auto& [inbox, seq] : cursors) inboxes_[inbox].acknowledged = seq;
+  // Hashtag by hashtag it would be decided otherwise than it was of all together.
+  for (auto& [destination, inbox] : inboxes_) {
+    for (const std::string& uri : inbox.order) decide_if_gathering(destination, inbox, uri);
+  }
+  loading_ = false;
   co_return Result<void>();
 }
 
@@ -100,18 +101,32 @@ bool Announcer::has_reached(const std::string& inbox, std::uint64_t seq) const {
   return !lanes_.contains(inbox) && state->second.waiting.empty();
 }
 
+std::vector<const Followers::Way*> Announcer::ways(const Tag& tag, const std::string& uri,
+                                                   std::uint64_t seq) const {
+  using enum Followers::Use;
+  return followers_.ways(tag, uri, [&](const Followers::Way& way) {
+    if (way.second.since >= seq) return kNone;
+    const auto inbox = inboxes_.find(way.first);
+    if (inbox == inboxes_.end()) return kWorks;
+    if (inbox->second.recent.contains(uri)) return kNeeded;  // what was told there is undone there
+    return inbox->second.fails ? kFails : kWorks;
+  });
+}
+
+Duration Announcer::spread_of(const Tag& tag) const {
+  const auto* targets = followers_.targets(tag);
+  if (targets == nullptr || targets->size() <= kTargetsAtOnce) return Duration::zero();
+  const auto beyond = static_cast<Duration::rep>(targets->size() - kTargetsAtOnce);
+  return std::min(kSpreadMax, kSpreadPerInbox * beyond);
+}
+
 void Announcer::queue(const Item& item, const std::map<std::string, std::uint64_t>* cursors, To to) {
-  const auto* targets = followers_.targets(item->entry.event.tag);
-  if (targets == nullptr) return;
   const TagEvent& event = item->entry.event;
   const std::string author_host = host_of(event.uri);
   const bool is_refused = event.op == Op::kAdd && blocks_.is_refused_by(event.author, event.tag.canonical());
-  const std::size_t beyond = targets->size() - std::min(targets->size(), kTargetsAtOnce);
-  const Duration spread = std::min(kSpreadMax, kSpreadPerInbox * static_cast<Duration::rep>(beyond));
-  std::set<std::string_view> told;  // hosts of which one stands for all
-  for (const auto& [destination, target] : *targets) {
-    if (target.since >= item->entry.seq) continue;
-    if (is_one_of_many(destination, target) && !told.insert(target.host).second) continue;
+  const Duration spread = spread_of(event.tag);
+  for (const Followers::Way* way : ways(event.tag, event.uri, item->entry.seq)) {
+    const auto& [destination, target] = *way;
     const Via via = target.via();
     const bool is_node = via == Via::kNode;
     if (is_node && to == To::kPeople) continue;
@@ -125,7 +140,7 @@ void Announcer::queue(const Item& item, const std::map<std::string, std::uint64_
     }
     inboxes_[destination].via = via;
     if (!is_node && via != Via::kFasp) {
-      queue_for_people(destination, item, spread, done, cursors != nullptr);
+      queue_for_people(destination, item, done);
     } else if (!done) {
       lanes_.push(destination, item, is_node ? Duration::zero() : spread);
     }
@@ -134,17 +149,14 @@ void Announcer::queue(const Item& item, const std::map<std::string, std::uint64_
 
 // --- people ------------------------------------------------------------------------------------------------
 
-void Announcer::queue_for_people(const std::string& destination, const Item& item, Duration spread, bool done,
-                                 bool loads) {
+void Announcer::queue_for_people(const std::string& destination, const Item& item, bool done) {
   Inbox& inbox = inboxes_[destination];
   const TagEvent& event = item->entry.event;
-  if (!done) inbox.waiting.insert(item->entry.seq);
+  if (!done) inbox.waiting.try_emplace(item->entry.seq);
   if (event.op == Op::kRemove) {
     if (!done) return take_back(destination, inbox, item);
     const auto known = inbox.recent.find(event.uri);
-    if (known == inbox.recent.end()) return;
-    known->second.under.erase(event.tag);
-    known->second.announced.erase(event.tag);
+    if (known != inbox.recent.end()) known->second.under.erase(event.tag);
     return;
   }
   if (!inbox.recent.contains(event.uri)) {
@@ -153,23 +165,27 @@ void Announcer::queue_for_people(const std::string& destination, const Item& ite
   }
   Told& told = inbox.recent[event.uri];
   told.under.insert_or_assign(event.tag, item);
+  told.is_guess |= loading_;
   if (told.gathering) return;
   // Where only one of the tags is followed there is nothing to choose.
-  if (done || followers_.tags_at(destination) < 2)
-    return decide(destination, inbox, event.uri, spread, done, loads);
+  if (!loading_ && followers_.tags_at(destination) < 2) return decide(destination, inbox, event.uri);
   told.gathering = true;
   ++gathering_;
-  tasks_.spawn("gather_tags", decide_later(destination, event.uri, spread));
+  if (!loading_) tasks_.spawn("gather_tags", decide_later(destination, event.uri));
 }
 
-Task<void> Announcer::decide_later(std::string destination, std::string uri, Duration spread) {
+Task<void> Announcer::decide_later(std::string destination, std::string uri) {
   const Instant later = clock_.now() + kGatherFor;
   co_await clock_.sleep_until(later);
-  Inbox& inbox = inboxes_[destination];
+  decide_if_gathering(destination, inboxes_[destination], uri);
+}
+
+void Announcer::decide_if_gathering(const std::string& destination, Inbox& inbox, const std::string& uri) {
   const auto told = inbox.recent.find(uri);
-  if (told == inbox.recent.end() || !std::exchange(told->second.gathering, false)) co_return;
+  if (told == inbox.recent.end() || !std::exchange(told->second.gathering, false)) return;
   --gathering_;
-  decide(destination, inbox, uri, spread, /*done=*/false, /*loads=*/false);
+  // What was announced of it may be undone: then it is said anew.
+  if (!loading_ || !told->second.again) decide(destination, inbox, uri);
 }
 
 Task<void> Announcer::tell_again(std::string destination, std::string uri) {
@@ -178,12 +194,11 @@ Task<void> Announcer::tell_again(std::string destination, std::string uri) {
   Inbox& inbox = inboxes_[destination];
   const auto told = inbox.recent.find(uri);
   if (told == inbox.recent.end() || !std::exchange(told->second.again, false)) co_return;
-  decide(destination, inbox, uri, Duration::zero(), /*done=*/false, /*loads=*/false);
+  decide(destination, inbox, uri);
 }
 
-// Announces the post under as few more of its tags as it takes. `done`: that was done before the restart.
-void Announcer::decide(const std::string& destination, Inbox& inbox, const std::string& uri, Duration spread,
-                       bool done, bool loads) {
+// Announces the post under as few more of its tags as it takes, but not again what was before a restart.
+void Announcer::decide(const std::string& destination, Inbox& inbox, const std::string& uri) {
   // Who uses the node as a relay needs any of them, and knows no difference.
   static constexpr std::string_view kRelays = "relays";
   Told& told = inbox.recent[uri];
@@ -202,7 +217,7 @@ void Announcer::decide(const std::string& destination, Inbox& inbox, const std::
       settle(destination, inbox, item->entry.seq);
       continue;
     }
-    followers::Audience audience = is_only_one ? followers::Audience() : target->people;
+    followers::Audience audience = is_only_one ? followers::Audience() : followers_.reached(tag, destination);
     audience.insert(kRelays);
     if (told.announced.contains(tag)) {
       reached.merge(audience);
@@ -219,28 +234,38 @@ void Announcer::decide(const std::string& destination, Inbox& inbox, const std::
       continue;
     }
     told.announced[item->entry.event.tag] = clock_.now();
-    if (done) continue;
+    if (loading_ && !inbox.waiting.contains(item->entry.seq)) continue;
+    inbox.waiting.try_emplace(item->entry.seq);
+    const Duration spread = spread_of(item->entry.event.tag);
     const Duration wait =
         spread > Duration::zero()
             ? Duration(static_cast<Duration::rep>(rng_.below(static_cast<std::uint64_t>(spread.count()))))
             : spread;
-    people_.push(destination, uri, item, wait, loads);
+    people_.push(destination, uri, item, wait, loading_);
   }
 }
 
-void Announcer::hand_over(const std::string& destination, const Item& item) {
-  const auto* targets = followers_.targets(item->entry.event.tag);
-  if (targets == nullptr) return;
-  auto next = targets->find(destination);
-  if (next == targets->end() || !is_one_of_many(destination, next->second)) return;
-  const std::string& host = next->second.host;
-  while (++next != targets->end()) {
-    const auto& [inbox, target] = *next;
-    const bool fits = target.host == host && target.since < item->entry.seq && is_one_of_many(inbox, target);
-    if (!fits) continue;
-    inboxes_[inbox].via = Via::kBoost;
-    return queue_for_people(inbox, item, Duration::zero(), /*done=*/false, /*loads=*/false);
-  }
+bool Announcer::hand_over(const std::string& destination, const Item& item, unsigned failed) {
+  const TagEvent& event = item->entry.event;
+  const Followers::Target* from = followers_.target(event.tag, destination);
+  if (from == nullptr || !from->is_one_of_many(destination)) return false;
+  using enum Followers::Use;
+  const auto others = followers_.ways(event.tag, event.uri, [&](const Followers::Way& way) {
+    const auto& [inbox, target] = way;
+    const bool fits = target.host == from->host && target.since < item->entry.seq;
+    if (!fits || inbox == destination || !target.is_one_of_many(inbox)) return kNone;
+    const auto known = inboxes_.find(inbox);
+    if (known == inboxes_.end()) return kWorks;
+    const auto told = known->second.recent.find(event.uri);
+    const bool had_it = told != known->second.recent.end() && told->second.under.contains(event.tag);
+    return had_it || known->second.fails ? kNone : kWorks;
+  });
+  if (others.empty()) return false;
+  const std::string& inbox = others.front()->first;
+  inboxes_[inbox].via = Via::kBoost;
+  inboxes_[inbox].waiting.try_emplace(item->entry.seq, failed);
+  queue_for_people(inbox, item, /*done=*/false);
+  return true;
 }
 
 // The post has lost a tag. If it was announced under that one, this is undone, unless it was never sent. If
@@ -255,8 +280,11 @@ void Announcer::take_back(const std::string& destination, Inbox& inbox, const It
     if (const auto under = told.under.extract(event.tag))
       settle(destination, inbox, under.mapped()->entry.seq);
     const auto announced = told.announced.extract(event.tag);
-    if (!announced) return settle(destination, inbox, item->entry.seq);
-    wait = std::max(wait, announced.mapped() + queues::InboxLanes<Item>::kApart - clock_.now());
+    if (!announced && !told.is_guess) return settle(destination, inbox, item->entry.seq);
+    if (announced)
+      wait = std::max(wait, announced.mapped() + queues::InboxLanes<Item>::kApart - clock_.now());
+    // It may have been the only one that was announced. Who has the others knows them by their ids.
+    if (told.is_guess) told.announced.clear();
     if (!told.under.empty() && !std::exchange(told.again, true))
       tasks_.spawn("tell_again", tell_again(destination, event.uri));
   }
@@ -277,10 +305,8 @@ void Announcer::make_room(const std::string& destination, Inbox& inbox) {
     inbox.order.pop_front();
     const auto told = inbox.recent.find(oldest);
     if (told == inbox.recent.end()) continue;
-    if (std::exchange(told->second.gathering, false)) {
-      --gathering_;
-      decide(destination, inbox, oldest, Duration::zero(), /*done=*/false, /*loads=*/false);
-    }
+    told->second.again = false;
+    decide_if_gathering(destination, inbox, oldest);
     inbox.recent.erase(told);
   }
 }
@@ -288,7 +314,7 @@ void Announcer::make_room(const std::string& destination, Inbox& inbox) {
 // That place in the feed is done with.
 void Announcer::settle(const std::string& destination, Inbox& inbox, std::uint64_t seq) {
   inbox.waiting.erase(seq);
-  const std::uint64_t reached = inbox.waiting.empty() ? last_seq_ : *inbox.waiting.begin() - 1;
+  const std::uint64_t reached = inbox.waiting.empty() ? last_seq_ : inbox.waiting.begin()->first - 1;
   if (reached <= inbox.acknowledged) return;
   inbox.acknowledged = reached;
   moved_.insert(destination);
@@ -305,10 +331,21 @@ Task<queues::InboxLanes<Announcer::Item>::Outcome> Announcer::send_to_people(std
     if (announced != known->second.announced.end()) announced->second = clock_.now();
   }
   using enum AnnouncementSender::Told;
-  if (told.told == kRefused || (told.told == kGone && !inbox.gone_since)) hand_over(destination, item);
+  // Who asks for a pause does so for all of the server.
+  const bool pauses =
+      told.told == kAgain && sender_.hosts().of(host_of(destination))->deliver_again > clock_.now();
+  const bool failed = told.told != kTaken && told.told != kNobody && !pauses;
+  if (told.told == kTaken || told.told == kRefused) inbox.fails = false;
+  // What has failed is tried again, and tells when the inbox works.
+  if (failed && told.told != kRefused) inbox.fails = true;
+  const auto waits = inbox.waiting.find(item->entry.seq);
+  // Once: who else gets it hands it over in turn.
+  if (failed && waits != inbox.waiting.end() && waits->second < kHandOversMax &&
+      hand_over(destination, item, waits->second + 1))
+    waits->second = kHandOversMax;
   if (!is_given_up(destination, told, item->entry.event))
     co_return queues::InboxLanes<Item>::Outcome{false, std::move(told.because)};
-  if (told.told == AnnouncementSender::Told::kTaken) ++delivered_;
+  if (told.told == kTaken) ++delivered_;
   settle(destination, inbox, item->entry.seq);
   co_return queues::InboxLanes<Item>::Outcome{};
 }

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <deque>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -57,6 +58,11 @@ class Announcer {
   [[nodiscard]] std::uint64_t delivered() const { return delivered_; }
   // Inboxes of people that refuse whatever this node sends, with how many times in a row.
   [[nodiscard]] std::map<std::string, unsigned> refusing() const;
+  static constexpr std::uint64_t kEver = std::numeric_limits<std::uint64_t>::max();
+  // Where something about a post goes under a hashtag: to followers from before that place in the feed. Of
+  // people whose server has no shared inbox one gets it for all.
+  [[nodiscard]] std::vector<const Followers::Way*> ways(const Tag& tag, const std::string& uri,
+                                                        std::uint64_t seq = kEver) const;
   // A server on that host rejects Announces by their ids: they are not sent there again.
   void rejected(const std::string& host, const std::set<std::string>& announce_ids);
 
@@ -70,30 +76,34 @@ class Announcer {
     std::map<Tag, Instant> announced;
     bool gathering = false;  // its other tags may be on their way
     bool again = false;      // it has lost a tag, and is looked at again
+    bool is_guess = false;   // from before a restart: `announced` is what it would be now
   };
   struct Inbox {
     Via via = Via::kBoost;
     std::uint64_t acknowledged = 0;
     // Of people:
     std::map<std::string, Told> recent;
-    std::deque<std::string> order;    // of `recent`, oldest first
-    std::set<std::uint64_t> waiting;  // places in the feed that are not settled
+    std::deque<std::string> order;  // of `recent`, oldest first
+    // Places in the feed that are not settled, and with how many inboxes of the server each has failed.
+    std::map<std::uint64_t, unsigned> waiting;
+    bool fails = false;  // it has not taken what it was sent last, nor refused it
     std::optional<Instant> gone_since;
     Instant refusing_since;
     unsigned refusals = 0;  // in a row
   };
 
   void queue(const Item& item, const std::map<std::string, std::uint64_t>* cursors, To to);
-  void queue_for_people(const std::string& destination, const Item& item, Duration spread, bool done,
-                        bool loads);
-  void decide(const std::string& destination, Inbox& inbox, const std::string& uri, Duration spread,
-              bool done, bool loads);
-  // `destination` has refused it: whoever else is on that server, for all of whom it was to be.
-  void hand_over(const std::string& destination, const Item& item);
+  void queue_for_people(const std::string& destination, const Item& item, bool done);
+  void decide(const std::string& destination, Inbox& inbox, const std::string& uri);
+  void decide_if_gathering(const std::string& destination, Inbox& inbox, const std::string& uri);
+  // `destination` has not taken it: to whoever else is on that server, for all of whom it was to be. So many
+  // inboxes there have failed with it. False if there is nobody else who could get it just now.
+  bool hand_over(const std::string& destination, const Item& item, unsigned failed);
+  [[nodiscard]] Duration spread_of(const Tag& tag) const;
   void take_back(const std::string& destination, Inbox& inbox, const Item& item);
   void make_room(const std::string& destination, Inbox& inbox);
   void settle(const std::string& destination, Inbox& inbox, std::uint64_t seq);
-  Task<void> decide_later(std::string destination, std::string uri, Duration spread);
+  Task<void> decide_later(std::string destination, std::string uri);
   Task<void> tell_again(std::string destination, std::string uri);
   Task<Items> send(std::string inbox, Items items);
   Task<queues::InboxLanes<Item>::Outcome> send_to_people(std::string destination, Item item);
@@ -112,6 +122,7 @@ class Announcer {
   Rng rng_;
   std::map<std::string, Inbox> inboxes_;
   std::set<std::string> moved_;  // inboxes whose cursor moved since it was saved
+  bool loading_ = false;
   std::uint64_t last_seq_ = 0;
   std::uint64_t delivered_ = 0;
   Instant next_prune_{};

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <numeric>
+#include <tuple>
 
+#include "base/rng.hpp"
 #include "delivery/partial.hpp"
 #include "followers/authority.hpp"
 #include "http/url.hpp"
@@ -18,6 +20,12 @@ Via Followers::Target::via() const {
 
 std::size_t Followers::Target::count() const {
   return std::accumulate(followers.begin(), followers.end(), std::size_t{0});
+}
+
+bool Followers::Target::is_one_of_many(const std::string& inbox) const {
+  if (people.size() != 1 || count() != 1) return false;
+  const std::string_view actor = *people.begin();
+  return actor.contains("/users/") && inbox == std::string(actor) + "/inbox";
 }
 
 std::optional<budget::Resource> resource_of(Via via) {
@@ -154,6 +162,40 @@ const Followers::Target* Followers::target(const Tag& tag, const std::string& in
   if (all == nullptr) return nullptr;
   const auto it = all->find(inbox);
   return it == all->end() ? nullptr : &it->second;
+}
+
+std::vector<const Followers::Way*> Followers::ways(const Tag& tag, const std::string& uri,
+                                                   const Judge& judge) const {
+  std::vector<const Way*> ways;
+  const auto* all = targets(tag);
+  if (all == nullptr) return ways;
+  const Rng lots = Rng(0).fork(uri);
+  std::map<std::string_view, std::tuple<Use, std::uint64_t, const Way*>> best;  // by host
+  for (const Way& way : *all) {
+    const Use use = judge(way);
+    if (use == Use::kNone) continue;
+    const bool is_one_of_many = way.second.is_one_of_many(way.first);
+    if (!is_one_of_many || use == Use::kNeeded) ways.push_back(&way);
+    if (!is_one_of_many) continue;
+    auto& chosen = best[way.second.host];
+    chosen = std::max(chosen, std::tuple(use, lots.fork(way.first).next(), &way));
+  }
+  for (const auto& [host, chosen] : best) {
+    if (std::get<Use>(chosen) != Use::kNeeded) ways.push_back(std::get<const Way*>(chosen));
+  }
+  return ways;
+}
+
+std::set<std::string_view> Followers::reached(const Tag& tag, const std::string& inbox) const {
+  const Target* known = target(tag, inbox);
+  if (known == nullptr) return {};
+  std::set<std::string_view> people = known->people;
+  if (!known->is_one_of_many(inbox)) return people;
+  for (const auto& [other, target] : *targets(tag)) {
+    if (target.host == known->host && target.is_one_of_many(other))
+      people.insert(target.people.begin(), target.people.end());
+  }
+  return people;
 }
 
 std::uint64_t Followers::asked(const Tag& tag, const std::string& inbox) const {

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -45,9 +46,21 @@ class Followers {
     // The most visible way that one of them asked for.
     [[nodiscard]] Via via() const;
     [[nodiscard]] std::size_t count() const;
+    // As GoToSocial's, which has no shared inbox, and files what comes to one for all whom it concerns.
+    [[nodiscard]] bool is_one_of_many(const std::string& inbox) const;
   };
   // By inbox. Null if nobody follows the tag. Valid until the next change.
   [[nodiscard]] const std::map<std::string, Target>* targets(const Tag& tag) const;
+  // Where something about a post is to go, for whoever follows the tag. Of inboxes of which one stands for
+  // its host's all that need it are, or one of the best: by the post, so that what one person there blocks is
+  // not lost to the others for ever.
+  enum class Use : std::uint8_t { kNone, kFails, kWorks, kNeeded };
+  using Way = std::map<std::string, Target>::value_type;
+  using Judge = std::function<Use(const Way& way)>;
+  [[nodiscard]] std::vector<const Way*> ways(const Tag& tag, const std::string& uri,
+                                             const Judge& judge) const;
+  // Who sees what the tag's actor boosts to the inbox.
+  [[nodiscard]] std::set<std::string_view> reached(const Tag& tag, const std::string& inbox) const;
   // Hashtags that are followed there.
   [[nodiscard]] std::size_t tags_at(const std::string& inbox) const;
   // Target::asked; 0 if nobody there follows the tag.

@@ -287,6 +287,8 @@ json::object Node::status() const {
       {"bootstrap_failed", parts_->rings.service.dead_ends()},
       {"published", parts_->relay.owners.published()},
       {"put_off", parts_->instances.publisher.put_off()},
+      {"signed_copies", json::object{{"put_off", parts_->instances.copies.put_off()},
+                                     {"dropped", parts_->instances.copies.dropped()}}},
       {"relayed", parts_->relay.owner.relayed()},
       {"archived", parts_->storage.owner.archived()},
       {"received", parts_->relay.subscriber.received()},

@@ -116,7 +116,7 @@ InstanceRole::InstanceRole(const config::Config& config, const Environment& worl
                  relay.followers, instances, world.clock),
       consents({config.archive_all}, moderation, relay.owners, world.stores.relay, speech.client,
                speech.runtime),
-      copies(activities, speech.client, speech.followers, instances, speech.blocks, speech.runtime),
+      copies(activities, speech.client, relay.announcer, instances, speech.blocks, speech.runtime),
       publisher(instances, moderation, consents, relay.owners, copies, speech.runtime),
       fetched(publisher, consents, world.stores.relay, speech.blocks, speech.client, world.clock),
       outboxes(instances, fetched, world.stores.relay, speech.client, speech.runtime),

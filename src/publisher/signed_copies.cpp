@@ -1,6 +1,7 @@
 #include "publisher/signed_copies.hpp"
 
 #include <array>
+#include <vector>
 
 #include "base/bytes.hpp"
 #include "base/counted.hpp"
@@ -13,21 +14,27 @@ namespace tagring::publisher {
 namespace {
 
 constexpr std::size_t kHostsMax = 10'000;
+constexpr Duration kGoOnAfter = std::chrono::minutes(1);
+constexpr Duration kWarnEvery = std::chrono::minutes(1);
 constexpr std::array<Duration, 4> kWaits = {std::chrono::seconds(10), std::chrono::minutes(1),
                                             std::chrono::minutes(5), std::chrono::minutes(30)};
 
-// The post that a copy deletes or edits; empty unless its server signed it so that others believe it, and it
-// is of a public post.
-std::string post_of(const std::string& body, WallTime now) {
+// What a copy says of which post; no URI unless its server signed it so that others believe it, and it is of
+// a public post.
+struct Said {
+  std::string uri;
+  bool deletes = false;
+};
+Said read(const std::string& body, WallTime now) {
   const Result<fediverse::Activity> activity = fediverse::parse_activity(body, now);
   if (!activity) return {};
   if (const auto* deletion = std::get_if<fediverse::Delete>(&activity->content))
-    return deletion->is_signed ? deletion->uri : std::string();
+    return deletion->is_signed ? Said{deletion->uri, true} : Said();
   const auto* update = std::get_if<fediverse::Update>(&activity->content);
   const bool passes = update != nullptr && update->is_signed &&
                       update->note.visibility == fediverse::Visibility::kPublic &&
                       update->note.may_be_announced;
-  return passes ? update->note.id : std::string();
+  return passes ? Said{update->note.id, false} : Said();
 }
 
 }  // namespace
@@ -68,43 +75,111 @@ Task<HttpResponse> SignedCopies::answer(HttpRequest request) {
   co_return response;
 }
 
-bool SignedCopies::admits(const std::string& host) {
+// Each copy counts once, however many get it, and when.
+bool SignedCopies::admits(const std::string& host, const std::string& hash) {
+  const auto sent = sent_.lower_bound({hash, std::string()});
+  if (sent != sent_.end() && sent->first == hash) return true;
   if (!hours_.contains(host)) make_room(hours_, kHostsMax);
   Hour& hour = hours_[host];
   if (clock_.now() >= hour.end) hour = {clock_.now() + std::chrono::hours(1), 0};
   return ++hour.count <= kAnHour;
 }
 
-bool SignedCopies::may_hand_on(const delivery::TagEvent& event) const {
-  const std::string origin = event.signed_copy.substr(event.signed_copy.find(' ') + 1);
+bool SignedCopies::may_hand_on(const std::string& signed_copy, const std::string& uri) const {
+  const std::string origin = signed_copy.substr(signed_copy.find(' ') + 1);
   // Who speaks for the author's server, as for new posts; or this node, which saw that server's signature.
   const bool speaks =
-      origin == client_.identity().origin() || is_same_or_below(host_of(origin), host_of(event.uri));
-  return speaks && blocks_.of_actor(event.uri) == nullptr;
+      origin == client_.identity().origin() || is_same_or_below(host_of(origin), host_of(uri));
+  return speaks && blocks_.of_actor(uri) == nullptr;
 }
 
 // One event a hashtag names it: it is fetched once for all.
 void SignedCopies::hand_on(const delivery::TagEvent& event) {
-  if (event.signed_copy.empty() || followers_.targets(event.tag) == nullptr || !may_hand_on(event)) return;
-  const auto pending = pending_.find(event.signed_copy);
-  if (pending != pending_.end()) {
-    if (pending->second.size() < kEventsMax) pending->second.push_back(event);
-    return;
+  if (event.signed_copy.empty() || !may_hand_on(event.signed_copy, event.uri)) return;
+  Work work{event.signed_copy, event.uri, {event.tag}};
+  if (!ways_of(work, event.signed_copy.substr(0, event.signed_copy.find(' '))).empty())
+    begin(std::move(work));
+}
+
+void SignedCopies::begin(Work work) {
+  const auto pending = pending_.find(work.signed_copy);
+  if (pending != pending_.end() && pending->second.uri == work.uri &&
+      pending->second.tags.size() < kTagsMax) {
+    pending->second.tags.merge(work.tags);
+  } else if (pending == pending_.end() && pending_.size() < kPendingMax) {
+    std::string signed_copy = work.signed_copy;
+    pending_.emplace(signed_copy, std::move(work));
+    tasks_.spawn("hand_on", hand_on_all(std::move(signed_copy)));
+  } else {
+    put_off(std::move(work));
   }
-  if (pending_.size() >= kPendingMax) return;
-  pending_[event.signed_copy].push_back(event);
-  tasks_.spawn("hand_on", hand_on_all(event.signed_copy));
+}
+
+// Of a post the last: it says all that those before it said.
+void SignedCopies::put_off(Work work) {
+  const std::string host = host_of(work.uri);
+  const auto [of_host, fresh] = put_off_.try_emplace(host);
+  if (fresh) tasks_.spawn("put_off", go_on(host));
+  const auto known = of_host->second.find(work.uri);
+  if (known != of_host->second.end()) {
+    work.tags.merge(known->second.tags);
+    known->second = std::move(work);
+  } else if (put_off_count_ < kPutOffMax && of_host->second.size() < kPutOffOfHostMax) {
+    of_host->second.emplace(work.uri, std::move(work));
+    ++put_off_count_;
+  } else {
+    drop(host, "too many wait");
+  }
+}
+
+Task<void> SignedCopies::go_on(std::string host) {
+  for (;;) {
+    const Instant later = clock_.now() + kGoOnAfter;
+    co_await clock_.sleep_until(later);
+    std::map<std::string, Work>& waiting = put_off_[host];
+    std::vector<Work> due;
+    put_off_count_ -= std::erase_if(waiting, [&](auto& entry) {
+      if (entry.second.not_before > clock_.now()) return false;
+      due.push_back(std::move(entry.second));
+      return true;
+    });
+    if (due.empty() && waiting.empty()) break;
+    for (Work& work : due) begin(std::move(work));
+  }
+  put_off_.erase(host);
+}
+
+void SignedCopies::drop(const std::string& host, std::string_view why) {
+  ++dropped_;
+  if (clock_.now() < next_warning_) return;
+  next_warning_ = clock_.now() + kWarnEvery;
+  log_.warn("signed_copies_dropped", {{"host", host}, {"why", why}, {"dropped", dropped_}});
 }
 
 Task<void> SignedCopies::hand_on_all(std::string signed_copy) {
   const std::size_t space = signed_copy.find(' ');
   const std::string hash = signed_copy.substr(0, space);
   const Result<std::string> body = co_await fetch_again_and_again(hash, signed_copy.substr(space + 1));
-  for (std::size_t i = 0; body && i < pending_[signed_copy].size(); ++i) {
-    delivery::TagEvent event = pending_[signed_copy][i];
-    co_await hand_on(std::move(event), hash, *body);
+  Work work = std::move(pending_.extract(signed_copy).mapped());
+  const Said said = body ? read(*body, clock_.wall_now()) : Said();
+  if (said.uri != work.uri || !may_hand_on(signed_copy, work.uri)) co_return;
+  const std::string host = host_of(work.uri);
+  const Ways ways = ways_of(work, hash);
+  if (ways.empty()) co_return;
+  // A deletion has no content, and there are no more of them than of posts.
+  if (!said.deletes && !admits(host, hash)) {
+    work.not_before = hours_[host].end;
+    co_return put_off(std::move(work));
   }
-  pending_.erase(signed_copy);
+  const auto waiting = put_off_.find(host);
+  if (waiting != put_off_.end()) put_off_count_ -= waiting->second.erase(work.uri);
+  for (const auto& [inbox, actor] : ways) {
+    make_room(sent_, kSentMax);
+    if (!sent_.emplace(hash, inbox).second) continue;
+    const Result<void> sent = co_await activities_.send(actor, inbox, *body);
+    // To that server it is as if the edit had been made before it got the post.
+    if (!sent) drop(host, sent.error().message);
+  }
 }
 
 // The publisher's node may be away just then.
@@ -131,26 +206,21 @@ Task<Result<std::string>> SignedCopies::fetch(std::string hash, std::string orig
   co_return body;
 }
 
-Task<void> SignedCopies::hand_on(delivery::TagEvent event, std::string hash, std::string body) {
-  if (!may_hand_on(event) || post_of(body, clock_.wall_now()) != event.uri) co_return;
-  const std::string host = host_of(event.uri);
-  const auto* targets = followers_.targets(event.tag);
-  if (targets == nullptr) co_return;
-  std::map<std::string, std::string> actors;  // by inbox: who brings it
+SignedCopies::Ways SignedCopies::ways_of(const Work& work, const std::string& hash) const {
+  Ways ways;
+  const std::string host = host_of(work.uri);
   const federation::Identity& identity = client_.identity();
-  for (const auto& [inbox, target] : *targets) {
-    const delivery::Via via = target.via();
-    if (via == delivery::Via::kNode || via == delivery::Via::kFasp || target.host == host) continue;
-    if (!blocks_.may_go(host, target.host) || !instances_.believes_copies(target.host)) continue;
-    actors[inbox] = via == delivery::Via::kRelay ? identity.actor() : identity.tag_actor(event.tag);
+  for (const Tag& tag : work.tags) {
+    for (const auto* way : announcer_.ways(tag, work.uri)) {
+      const auto& [inbox, target] = *way;
+      const delivery::Via via = target.via();
+      if (via == delivery::Via::kNode || via == delivery::Via::kFasp || target.host == host) continue;
+      if (!blocks_.may_go(host, target.host) || !instances_.believes_copies(target.host)) continue;
+      if (!sent_.contains({hash, inbox}))
+        ways.try_emplace(inbox, via == delivery::Via::kRelay ? identity.actor() : identity.tag_actor(tag));
+    }
   }
-  for (const auto& [inbox, actor] : actors) {
-    if (sent_.contains({hash, inbox}) || !admits(host)) continue;
-    make_room(sent_, kSentMax);
-    sent_.emplace(hash, inbox);
-    // What cannot be written now is lost to that server: as if the edit had been made before it got the post.
-    co_await activities_.send(actor, inbox, body);
-  }
+  return ways;
 }
 
 }  // namespace tagring::publisher

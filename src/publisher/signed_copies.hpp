@@ -4,17 +4,16 @@
 // Only the publisher's node keeps the bytes, for a while and in memory; events in the rings name them by
 // their SHA-256. A node that has followers of the hashtag fetches them from there, and queues them for its
 // followers as it does single activities, on disk until each has taken them. Never a new post, and nothing
-// that is not public.
+// that is not public. Edits beyond an hour's limit wait for the next, in memory, of each post the last.
 #pragma once
 
 #include <deque>
 #include <map>
 #include <set>
 #include <string>
-#include <vector>
 
 #include "base/runtime.hpp"
-#include "delivery/followers.hpp"
+#include "delivery/announcer.hpp"
 #include "delivery/store.hpp"
 #include "federation/activity_queue.hpp"
 #include "federation/blocks.hpp"
@@ -31,19 +30,22 @@ class SignedCopies {
   static constexpr std::size_t kBytesMax = 16 << 20;  // of all that are kept
   static constexpr Duration kKept = std::chrono::hours(24);
   static constexpr std::size_t kSentMax = 100'000;  // (copy, inbox) remembered
-  static constexpr std::size_t kAnHour = 1000;      // handed on of one author's server
+  static constexpr std::size_t kAnHour = 1000;      // edits handed on of one author's server
   static constexpr std::size_t kPendingMax = 1000;  // copies that are being fetched
-  static constexpr std::size_t kEventsMax = 64;     // that name one of them
+  static constexpr std::size_t kTagsMax = 128;      // of a post: those that it has, and had
+  static constexpr std::size_t kPutOffMax = 10'000;
+  static constexpr std::size_t kPutOffOfHostMax = 2'000;
 
   SignedCopies(federation::ActivityQueue& activities, federation::SignedClient& client,
-               const delivery::Followers& followers, const instances::Instances& instances,
+               const delivery::Announcer& announcer, const instances::Instances& instances,
                const federation::Blocks& blocks, const Runtime& runtime)
       : activities_(activities),
         client_(client),
-        followers_(followers),
+        announcer_(announcer),
         instances_(instances),
         blocks_(blocks),
         clock_(runtime.clock),
+        log_(runtime.log),
         tasks_(runtime.executor) {}
   [[nodiscard]] Task<void> stop();
 
@@ -54,6 +56,10 @@ class SignedCopies {
   [[nodiscard]] Task<HttpResponse> answer(HttpRequest request);
   // An event names a copy: it goes to those who follow the hashtag here and are no nodes, once each.
   void hand_on(const delivery::TagEvent& event);
+  // Those that wait for another hour.
+  [[nodiscard]] std::size_t put_off() const { return put_off_count_; }
+  // Those that there was no room for, or no disk.
+  [[nodiscard]] std::uint64_t dropped() const { return dropped_; }
 
  private:
   struct Copy {
@@ -64,27 +70,44 @@ class SignedCopies {
     Instant end;
     std::size_t count = 0;
   };
+  // A copy that is to be handed on, of that post, under these of its tags.
+  struct Work {
+    std::string signed_copy;  // delivery::TagEvent::signed_copy
+    std::string uri;
+    std::set<Tag> tags;
+    Instant not_before{};
+  };
+  using Ways = std::map<std::string, std::string>;  // by inbox: the actor who brings it
+  void begin(Work work);
+  void put_off(Work work);
+  Task<void> go_on(std::string host);
+  void drop(const std::string& host, std::string_view why);
   Task<void> hand_on_all(std::string signed_copy);
   Task<Result<std::string>> fetch_again_and_again(std::string hash, std::string origin);
-  [[nodiscard]] bool may_hand_on(const delivery::TagEvent& event) const;
-  Task<void> hand_on(delivery::TagEvent event, std::string hash, std::string body);
+  [[nodiscard]] bool may_hand_on(const std::string& signed_copy, const std::string& uri) const;
+  [[nodiscard]] Ways ways_of(const Work& work, const std::string& hash) const;
   Task<Result<std::string>> fetch(std::string hash, std::string origin);
   void remember(const std::string& hash, std::string body);
-  [[nodiscard]] bool admits(const std::string& host);
+  [[nodiscard]] bool admits(const std::string& host, const std::string& hash);
 
   federation::ActivityQueue& activities_;
   federation::SignedClient& client_;
-  const delivery::Followers& followers_;
+  const delivery::Announcer& announcer_;
   const instances::Instances& instances_;
   const federation::Blocks& blocks_;
   Clock& clock_;
+  Log& log_;
   std::map<std::string, Copy> copies_;  // by SHA-256
   std::deque<std::string> order_;       // oldest first
   std::size_t bytes_ = 0;
   std::set<std::pair<std::string, std::string>> sent_;
-  std::map<std::string, Hour> hours_;  // by host
-  // What waits for a copy that is being fetched, by TagEvent::signed_copy.
-  std::map<std::string, std::vector<delivery::TagEvent>> pending_;
+  std::map<std::string, Hour> hours_;    // by host
+  std::map<std::string, Work> pending_;  // what is being fetched, by signed_copy
+  // By host, and post: who has a place here has a task that goes on with it.
+  std::map<std::string, std::map<std::string, Work>> put_off_;
+  std::size_t put_off_count_ = 0;
+  std::uint64_t dropped_ = 0;
+  Instant next_warning_{};
   TaskGroup tasks_;
 };
 

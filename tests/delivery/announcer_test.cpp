@@ -2,6 +2,7 @@
 #include "delivery/announcer.hpp"
 
 #include <algorithm>
+#include <set>
 
 #include "delivery/role_fixture.hpp"
 #include "tests/tag_literal.hpp"
@@ -94,28 +95,131 @@ TEST_F(AnnouncerTest, PeopleAreToldOfAPostOnce) {
 }
 
 // GoToSocial has no shared inbox, and files a boost for all its people, whichever inbox it came to.
-TEST_F(AnnouncerTest, OfPeopleWhoseServerHasNoSharedInboxOneIsToldForAll) {
-  std::vector<std::string> inboxes;
-  for (const char* name : {"a", "b", "c"}) {
-    const std::string actor = std::string("https://gts.example/users/") + name;
-    inboxes.push_back(actor + "/inbox");
-    followers.add({"cats"_tag, actor, inboxes.back(), "", Via::kBoost, 0});
+class NoSharedInbox : public AnnouncerTest {
+ protected:
+  NoSharedInbox() {
+    for (const std::string& person : people) join(person, "cats"_tag);
   }
+  void join(const std::string& person, const Tag& tag) {
+    followers.add({tag, person, person + "/inbox", "", Via::kBoost, 0});
+  }
+  void each(int status) {
+    for (const std::string& person : people) web.statuses[person + "/inbox"] = status;
+  }
+  // Who was sent something about it that was not refused.
+  std::vector<std::string> got(const std::string& uri) {
+    std::vector<std::string> inboxes;
+    for (const std::string& person : people) {
+      if (web.statuses.contains(person + "/inbox")) continue;
+      for (const json::object& sent : web.posted_to(person + "/inbox")) {
+        if (sent.at("object") == json::value(uri)) inboxes.push_back(person);
+      }
+    }
+    return inboxes;
+  }
+  std::string next_post() { return "https://author.example/" + std::to_string(++posts); }
+
+  const std::vector<std::string> people = {"https://gts.example/users/a", "https://gts.example/users/b",
+                                           "https://gts.example/users/c"};
+  int posts = 0;
+};
+
+TEST_F(NoSharedInbox, OneIsToldForAll) {
   follow("cats"_tag, "https://other.example/1/inbox", Via::kBoost);
   follow("cats"_tag, "https://other.example/2/inbox", Via::kBoost);
-  enter("https://author.example/1");
+  enter(next_post());
   EXPECT_THAT(web.calls, SizeIs(3)) << "other servers may file for one only";
-  EXPECT_THAT(web.posted_to(inboxes[0]), SizeIs(1));
-  // Who refuses it does not so for the others.
-  web.statuses[inboxes[0]] = 403;
-  enter("https://author.example/2");
-  EXPECT_THAT(web.posted_to(inboxes[1]), SizeIs(1));
-  EXPECT_THAT(web.posted_to(inboxes[2]), IsEmpty());
-  web.statuses[inboxes[0]] = 410;
-  enter("https://author.example/3");
-  loop.run_for(std::chrono::hours(1));
-  EXPECT_THAT(web.posted_to(inboxes[1]), SizeIs(2)) << "once, however often the other is tried";
-  EXPECT_THAT(web.posted_to(inboxes[2]), IsEmpty());
+}
+
+// What comes to who blocks an author is lost to all.
+TEST_F(NoSharedInbox, ThatIsNotAlwaysTheSameOne) {
+  std::set<std::string> chosen;
+  for (int i = 0; i < 20; ++i) {
+    const std::string uri = next_post();
+    enter(uri);
+    ASSERT_THAT(got(uri), SizeIs(1));
+    chosen.insert(got(uri).front());
+  }
+  EXPECT_THAT(chosen, SizeIs(3));
+}
+
+TEST_F(NoSharedInbox, AnInboxThatFailsTakesNothingFromTheOthers) {
+  for (const int status : {403, 404, 410, 500, 503}) {
+    web.statuses = {{people[0] + "/inbox", status}};
+    const auto before = web.posted_to(people[0] + "/inbox").size();
+    for (int i = 0; i < 10; ++i) {
+      const std::string uri = next_post();
+      enter(uri);
+      EXPECT_THAT(got(uri), SizeIs(1)) << status << " " << uri;
+    }
+    if (status == 403) continue;  // that is said of a post
+    EXPECT_LE(web.posted_to(people[0] + "/inbox").size(), before + 1) << status << ": it is passed over";
+  }
+}
+
+TEST_F(NoSharedInbox, EvenIfItFailsOnlyNow) {
+  for (const int status : {403, 410, 500}) {
+    for (int i = 0; i < 6; ++i) {
+      each(status);
+      web.statuses.erase(people[static_cast<std::size_t>(i) % 3] + "/inbox");
+      const std::string uri = next_post();
+      enter(uri);
+      loop.run_for(std::chrono::hours(1));
+      EXPECT_THAT(got(uri), SizeIs(1)) << status;
+    }
+  }
+}
+
+TEST_F(NoSharedInbox, WhatTwoRefuseReachesTheThird) {
+  for (const std::string& person : people) {
+    each(403);
+    web.statuses.erase(person + "/inbox");
+    for (int i = 0; i < 3; ++i) {
+      const std::string uri = next_post();
+      enter(uri);
+      EXPECT_THAT(got(uri), SizeIs(1));
+    }
+  }
+}
+
+TEST_F(NoSharedInbox, AServerThatIsAwayIsNotAskedByEachInbox) {
+  for (char name = 'd'; name < 'z'; ++name)
+    join(std::string("https://gts.example/users/") + name, "cats"_tag);
+  for (char name = 'a'; name < 'z'; ++name)
+    web.statuses[std::string("https://gts.example/users/") + name + "/inbox"] = 503;
+  enter(next_post());
+  EXPECT_LT(web.calls.size(), 6U);
+}
+
+TEST_F(NoSharedInbox, APostTakenBackIsUndoneWhereItWentWhateverFails) {
+  for (const std::string& person : people) {
+    const std::string uri = next_post();
+    web.statuses = {{person + "/inbox", 500}};
+    enter(uri);
+    ASSERT_THAT(got(uri), SizeIs(1));
+    const std::string inbox = got(uri).front() + "/inbox";
+    enter(uri, "cats"_tag, Op::kRemove);
+    loop.run_for(std::chrono::seconds(2));
+    EXPECT_EQ(web.posted_to(inbox).back().at("type"), "Undo");
+    web.statuses.clear();
+    web.calls.clear();
+    loop.run_for(std::chrono::hours(1));
+    for (const HttpCall& call : web.calls) EXPECT_THAT(call.body, testing::HasSubstr("Undo"));
+  }
+}
+
+TEST_F(NoSharedInbox, AHashtagThatReachesAllOfThemIsEnough) {
+  join(people[0], "dogs"_tag);
+  followers.remove("cats"_tag, people[1]);
+  followers.remove("cats"_tag, people[2]);
+  join(people[1], "dogs"_tag);
+  const std::string uri = next_post();
+  enter(uri, "cats"_tag);
+  enter(uri, "dogs"_tag);
+  loop.run_for(std::chrono::seconds(1));
+  ASSERT_THAT(web.calls, SizeIs(1));
+  EXPECT_EQ(json::parse_object(web.calls.front().body)->at("actor"),
+            json::value(identity.tag_actor("dogs"_tag)));
 }
 
 TEST_F(AnnouncerTest, NoAnnounceHasTheIdOfOneThatWasUndone) {
@@ -212,6 +316,51 @@ TEST_F(AnnouncerTest, AfterARestartWhoHasTakenAPostIsNotToldAgainAndWhoHasNotIs)
   loop.run_for(std::chrono::minutes(1));
   EXPECT_THAT(web.posted_to(kNode), IsEmpty());
   EXPECT_THAT(web.posted_to(kPeople), SizeIs(1));
+  finish(restarted.stop());
+}
+
+// By which of its hashtags a post was announced depends on all of them.
+TEST_F(AnnouncerTest, AfterARestartAPostThatLosesItsHashtagIsAnnouncedUnderAnother) {
+  const auto join = [&](const Tag& tag, const std::string& who) {
+    followers.add({tag, "https://social.example/u/" + who, kPeople, "", Via::kBoost, 0});
+  };
+  join("cats"_tag, "alice");
+  join("dogs"_tag, "alice");
+  join("dogs"_tag, "bob");
+  const auto enter_in = [&](Announcer& into, const std::vector<Tag>& tags, Op op, WallTime changed = {}) {
+    std::vector<TagEvent> events;
+    for (const Tag& tag : tags)
+      events.push_back({tag,
+                        op,
+                        "https://author.example/1",
+                        "https://author.example/u",
+                        clock.wall_now(),
+                        true,
+                        {},
+                        changed});
+    const auto accepted = run(stores->relay.accept(events, 0));
+    ASSERT_TRUE(accepted);
+    for (std::size_t i = 0; i < events.size(); ++i) into.push({accepted->at(i).feed_seq, events[i]});
+  };
+  enter_in(announcer, {"cats"_tag, "dogs"_tag}, Op::kAdd);
+  loop.run_for(std::chrono::seconds(1));
+  ASSERT_THAT(web.posted_to(kPeople), SizeIs(1));
+  EXPECT_EQ(web.posted_to(kPeople).front().at("actor"), json::value(identity.tag_actor("dogs"_tag)));
+  finish(announcer.stop());
+  loop.run_for(std::chrono::seconds(1));
+  web.calls.clear();
+  Announcer restarted{{}, stores->relay, followers, blocks, sender, runtime};
+  ASSERT_TRUE(run(restarted.load()));
+  loop.run_for(std::chrono::minutes(1));
+  EXPECT_THAT(web.calls, IsEmpty());
+  enter_in(restarted, {"dogs"_tag}, Op::kRemove, clock.wall_now());
+  loop.run_for(std::chrono::minutes(1));
+  const std::vector<json::object> sent = web.posted_to(kPeople);
+  ASSERT_THAT(sent, SizeIs(2));
+  EXPECT_EQ(sent[0].at("type"), "Undo");
+  EXPECT_EQ(sent[1].at("type"), "Announce");
+  EXPECT_EQ(sent[1].at("actor"), json::value(identity.tag_actor("cats"_tag)));
+  EXPECT_TRUE(restarted.idle());
   finish(restarted.stop());
 }
 

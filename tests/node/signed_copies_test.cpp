@@ -1,10 +1,13 @@
 // Deletions and edits as their authors' servers signed them, on their way to everybody who got the post.
 #include "publisher/signed_copies.hpp"
 
+#include <algorithm>
+#include <map>
 #include <set>
 
 #include "base/bytes.hpp"
 #include "crypto/hash.hpp"
+#include "health/metrics.hpp"
 #include "node/fixture.hpp"
 
 namespace tagring::node {
@@ -12,6 +15,7 @@ namespace {
 
 using ::testing::Contains;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::SizeIs;
@@ -230,6 +234,112 @@ TEST_F(Copies, NothingElseIsHandedOnInTheirPlace) {
   bring("Add", edit, "https://tags.far.example");
   EXPECT_THAT(bodies_at(kInbox), IsEmpty());
   EXPECT_THAT(internet.sent_to("https://tags.far.example/tagring/v1/signed"), IsEmpty());
+}
+
+// As GoToSocial, which has no shared inbox and one file for all its people.
+TEST_F(Copies, AServerWithoutASharedInboxGetsACopyOnce) {
+  std::vector<std::string> inboxes;
+  for (const char* name : {"a", "b", "c"}) {
+    const Author person = make_author(std::string("https://gts.example/users/") + name);
+    EXPECT_EQ(post_signed(follow_text(person, {origin + "/tag/cats"}), person).status, 202);
+    inboxes.push_back(person.inbox);
+  }
+  settle();
+  publish(create_text(post));
+  const std::string edit = signed_text(update_text(post));
+  publish(edit);
+  std::ptrdiff_t count = 0;
+  for (const std::string& inbox : inboxes) count += std::ranges::count(bodies_at(inbox), edit);
+  EXPECT_EQ(count, 1);
+}
+
+TEST_F(Copies, WhatIsLimitedAreCopiesNotTheirReaders) {
+  std::vector<std::string> inboxes;
+  for (int i = 0; i < 25; ++i) {
+    const std::string host = "https://s" + std::to_string(i) + ".example";
+    const Author person = make_author(host + "/users/u", host + "/inbox");
+    EXPECT_EQ(post_signed(follow_text(person, {origin + "/tag/cats"}), person).status, 202);
+    inboxes.push_back(host + "/inbox");
+  }
+  settle();
+  publish(create_text(post));
+  std::string edit;
+  for (std::size_t i = 0; i <= publisher::SignedCopies::kAnHour / inboxes.size(); ++i) {
+    json::object update = json::parse_object(update_text(post)).value();
+    update["id"] = post.uri + "#" + std::to_string(i);
+    edit = signed_text(json::serialize(update));
+    publish(edit);
+  }
+  const std::string deletion = signed_text(delete_text(post.uri, alice.id));
+  publish(deletion);
+  for (const std::string& inbox : inboxes)
+    EXPECT_THAT(bodies_at(inbox), testing::AllOf(Contains(edit), Contains(deletion))) << inbox;
+}
+
+TEST_F(Copies, EditsOverTheLimitWaitForTheNextHourAndDeletionsDoNot) {
+  follow({"cats"});
+  constexpr std::size_t kOver = 3;
+  std::map<std::string, std::string> served;  // by hash
+  internet.answers["https://tags.peer.example/tagring/v1/signed"] = [&](const HttpCall& call) {
+    HttpResponse response =
+        with_status(200, served.at(call.url.text().substr(call.url.text().find('=') + 1)));
+    response.headers.add("Content-Type", "application/activity+json");
+    return Result<HttpResponse>(response);
+  };
+  const auto bring_all = [&](const std::string& type, std::size_t from, std::size_t count,
+                             const auto& copy_of) {
+    std::vector<PostText> posts;
+    for (std::size_t i = from; i < from + count; ++i) {
+      posts.push_back(theirs);
+      posts.back().uri += "/" + std::to_string(i);
+      internet.serve(posts.back().uri, json::serialize(note_object(posts.back())));
+    }
+    json::object batch = json::parse_object(batch_text(type, peer, origin + "/relay", posts)).value();
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::string copy = copy_of(posts[i]);
+      if (copy.empty()) continue;
+      const std::string hash = to_hex(crypto::sha256(copy));
+      served[hash] = copy;
+      batch["object"].as_array().at(i).as_object()["signed"] =
+          json::object{{"sha256", hash}, {"origin", "https://tags.peer.example"}};
+    }
+    EXPECT_THAT(refusals_of(post_signed(json::serialize(batch), peer)), IsEmpty());
+    settle();
+  };
+  const auto nothing = [](const PostText&) { return std::string(); };
+  const auto edit = [](const PostText& of) { return signed_text(update_text(of)); };
+  constexpr std::size_t kAll = publisher::SignedCopies::kAnHour + kOver;
+  for (std::size_t from = 0; from < kAll; from += 200)
+    bring_all("Add", from, std::min<std::size_t>(200, kAll - from), nothing);
+  for (std::size_t from = 0; from < kAll; from += 200)
+    bring_all("Add", from, std::min<std::size_t>(200, kAll - from), edit);
+  const auto updates = [&] {
+    std::set<std::string> bodies;
+    for (const std::string& body : bodies_at(kInbox)) {
+      if (body.contains("\"Update\"")) bodies.insert(body);
+    }
+    return bodies;
+  };
+  settle(std::chrono::minutes(2));
+  EXPECT_THAT(updates(), SizeIs(publisher::SignedCopies::kAnHour));
+  EXPECT_THAT(health::to_metrics(status()), HasSubstr("\ntagring_signed_copies_put_off 3\n"));
+  std::string deletion;
+  bring_all("Remove", 0, 1,
+            [&](const PostText& of) { return deletion = signed_text(delete_text(of.uri, of.author)); });
+  EXPECT_THAT(bodies_at(kInbox), Contains(deletion));
+  // Of a post that is edited again, or deleted, before its edit went out, that one goes nowhere.
+  std::string last;
+  bring_all("Add", kAll - 1, 1, [&](const PostText& of) {
+    json::object update = json::parse_object(update_text(of)).value();
+    update["id"] = of.uri + "#again";
+    return last = signed_text(json::serialize(update));
+  });
+  bring_all("Remove", kAll - 2, 1,
+            [&](const PostText& of) { return signed_text(delete_text(of.uri, of.author)); });
+  settle(std::chrono::minutes(63));
+  EXPECT_THAT(updates(), SizeIs(publisher::SignedCopies::kAnHour + kOver - 1));
+  EXPECT_THAT(updates(), Contains(last));
+  EXPECT_THAT(health::to_metrics(status()), HasSubstr("\ntagring_signed_copies_put_off 0\n"));
 }
 
 TEST_F(Copies, ThePublishersNodeHasThemForAWhileAndNamesThemInItsEvents) {
