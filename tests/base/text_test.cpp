@@ -87,7 +87,7 @@ std::string object_of(std::size_t members, const std::string& prefix = "k") {
 TEST(Printable, LeavesNothingThatATerminalWouldObey) {
   EXPECT_EQ(printable("one\ntwo\x1b[2J\x7f"), "one two [2J ");
   EXPECT_EQ(printable("\u0085\u009b2J \u202egnp.exe\u202c \u2066x\u2069 \u200f \u2028"),
-            "  2J  gnp.exe   x      ");
+            "  2J  gnp.exe   x     ");
   EXPECT_EQ(printable("caf\u00e9 \u732b \U0001f408 \u00a0\u200d"), "caf\u00e9 \u732b \U0001f408 \u00a0\u200d")
       << "nor less";
 }
