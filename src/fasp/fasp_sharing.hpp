@@ -60,6 +60,9 @@ class FaspSharing {
   // Ends the subscriptions there, as far as the server can be reached. Before it is removed.
   [[nodiscard]] Task<void> take_leave(std::string host);
 
+  // A server shares its posts, of which that is one.
+  [[nodiscard]] bool is_shared(const std::string& uri) const;
+
   [[nodiscard]] std::size_t waiting() const { return lanes_.size(); }
   [[nodiscard]] bool idle() const { return lanes_.idle(); }
   // Of what is to be fetched, by host.

@@ -228,6 +228,10 @@ Task<Result<void>> Consents::forget(std::string author) {
 
 Task<Result<void>> Consents::gone(std::string author) {
   CO_TRY_VOID(co_await forget(author));
+  // Or what its server still shows from a cache would be published again.
+  constexpr delivery::Consent kNone{.relay = false, .archive = false};
+  CO_TRY_VOID(co_await store_.save_consent(author, kNone));
+  remember(author, kNone);
   co_return co_await moderation_.forget_refusals_by(std::move(author));
 }
 
