@@ -11,13 +11,36 @@ namespace tagring::publisher {
 
 Task<Publisher::Outcome> Publisher::post(fediverse::Note note, fediverse::RemoteActor author, bool is_update,
                                          std::string signed_body) {
-  if (!takes(note.author)) co_return "this node takes no posts of that author's server";
-  co_return co_await take(std::move(note), std::move(author), is_update, std::move(signed_body));
+  if (takes(note.author))
+    co_return co_await take(std::move(note), std::move(author), is_update, std::move(signed_body));
+  CO_TRY(const bool withdraws, co_await leave_what_is_known(&note, is_update));
+  if (!withdraws) co_return "this node takes no posts of that author's server";
+  co_return co_await take_welcome(std::move(note), std::move(author), is_update, std::move(signed_body));
 }
 
 Task<Publisher::Outcome> Publisher::take(fediverse::Note note, fediverse::RemoteActor author, bool is_update,
                                          std::string signed_body) {
-  if (moderation_.blocks().of_actor(note.author) != nullptr) co_return "the author is blocked here";
+  if (moderation_.blocks().of_actor(note.author) != nullptr) {
+    CO_TRY(const bool withdraws, co_await leave_what_is_known(&note, is_update));
+    if (!withdraws) co_return "the author is blocked here";
+  }
+  co_return co_await take_welcome(std::move(note), std::move(author), is_update, std::move(signed_body));
+}
+
+// Whoever may publish nothing may still take hashtags out of what was published before: leaves those that the
+// post has already. False if that is nothing.
+Task<Result<bool>> Publisher::leave_what_is_known(fediverse::Note* note, bool is_update) {
+  if (!is_update) co_return false;
+  CO_TRY_VOID(co_await drop_put_off(note->id));
+  const Result<delivery::PublishedPost> known = co_await store_.find_post(note->id);
+  if (!known && known.error().code == ErrorCode::kNotFound) co_return false;
+  if (!known) co_return std::unexpected(known.error());
+  std::erase_if(note->tags, [&](const Tag& tag) { return !std::ranges::binary_search(known->tags, tag); });
+  co_return true;
+}
+
+Task<Publisher::Outcome> Publisher::take_welcome(fediverse::Note note, fediverse::RemoteActor author,
+                                                 bool is_update, std::string signed_body) {
   if (!note.may_be_announced && !is_update) co_return "the author lets not everybody announce the post";
   const bool is_public = note.visibility == fediverse::Visibility::kPublic && note.may_be_announced;
   if (!is_public && !is_update) co_return "only posts addressed to the public (`to`) are relayed";
@@ -184,7 +207,10 @@ Task<Result<void>> Publisher::take_out(std::string uri) {
 
 Task<Publisher::Outcome> Publisher::changed(std::string author,
                                             std::optional<fediverse::RemoteActor> profile) {
-  if (!instances_.may_publish(author)) co_return "nobody whose posts are relayed here";
+  if (!instances_.may_publish(author)) {
+    CO_TRY(const std::optional<delivery::Consent> known, co_await consents_.known(author));
+    if (!known) co_return "nobody whose posts are relayed here";
+  }
   if (profile) {
     CO_TRY_VOID(co_await consents_.state(*std::move(profile)));
     co_return "";

@@ -49,7 +49,7 @@ class Publisher {
 
   // A post from its author, whose signature was checked. Posts of authors who are not served, and what is not
   // public, are passed over: servers send what their people write to whoever follows, and after some refusals
-  // send nothing any more.
+  // send nothing any more. An update may take out of a known post what it had, whoever is served.
   // `signed_body`: the Update as it came, if others believe it whoever brings it; else empty.
   [[nodiscard]] Task<Outcome> post(fediverse::Note note, fediverse::RemoteActor author, bool is_update,
                                    std::string signed_body = {});
@@ -80,6 +80,9 @@ class Publisher {
   };
   Task<Result<Admitted>> admit(delivery::PublishedPost* post, bool is_update);
   Task<Outcome> hand_in(delivery::PublishedPost post, fediverse::RemoteActor author, std::vector<Tag> later);
+  Task<Result<bool>> leave_what_is_known(fediverse::Note* note, bool is_update);
+  Task<Outcome> take_welcome(fediverse::Note note, fediverse::RemoteActor author, bool is_update,
+                             std::string signed_body);
   Task<Result<void>> drop_put_off(std::string uri);
   Task<void> sweep();
   void hand_on(const delivery::PublishedPost& known, const std::string& signed_copy, delivery::Op op);

@@ -480,5 +480,14 @@ TEST_F(PuttingOff, WaitsForAServerThatIsAwayForAWeek) {
   EXPECT_THAT(waiting(), IsEmpty());
 }
 
+TEST_F(Moderating, AnEditByABlockedAuthorTakesHashtagsOutAndPutsNoneIn) {
+  post.tags = {"cats", "dogs"};
+  publish();
+  block("author", alice.id);
+  post.tags = {"birds", "dogs"};
+  EXPECT_EQ(post_signed(create_text(post, "Update"), alice).status, 202);
+  EXPECT_THAT(rows("SELECT tags FROM posts"), ElementsAre("dogs"));
+}
+
 }  // namespace
 }  // namespace tagring::node
