@@ -57,7 +57,9 @@ struct OwnFollow {
   friend bool operator==(const OwnFollow&, const OwnFollow&) = default;
 };
 
-// The source of hashtags that the administrator took from an instance although another source wants them.
+// The source of hashtags that the administrator chose.
+inline constexpr std::string_view kChosenTags = "admin";
+// And of those that the administrator took from an instance although another source wants them.
 inline constexpr std::string_view kExcludedTags = "excluded";
 
 // Why an instance gets a hashtag, or not: who wants it (instances/tag_sources.hpp).

@@ -53,8 +53,6 @@ class Instances {
   [[nodiscard]] Task<Result<void>> load();
   // From now on these count; who has been accepted before stays.
   void use(Options options) { options_ = std::move(options); }
-  // Shown every follower at start.
-  void note(const delivery::Follower& follower);
 
   // The posts of that author are taken: of a person only who follows the node's actor and has accepted its
   // follow in return.
@@ -178,6 +176,8 @@ class Instances {
   Task<Result<void>> end(OwnFollow follow);
   Task<Result<void>> leave_groups_of(std::string host);  // and of those below it
   Task<Result<void>> subscribe_again(Link link);
+  // Subscribed through the node's actor, canonical.
+  [[nodiscard]] std::vector<std::string> tags_of(const Link& link) const;
   Task<Result<void>> drop_tags(std::string actor, std::vector<std::string> tags);
 
   Options options_;
@@ -189,9 +189,8 @@ class Instances {
   Log& log_;
   std::map<std::string, Permission> permissions_;  // by host
   std::map<LinkKey, Link> links_;
-  std::map<LinkKey, OwnFollow> own_follows_;           // by actor, object
-  std::set<LinkKey> followed_again_;                   // by actor, object: since the start
-  std::map<std::string, std::set<std::string>> tags_;  // subscribed through the node's actor, by actor
+  std::map<LinkKey, OwnFollow> own_follows_;  // by actor, object
+  std::set<LinkKey> followed_again_;          // by actor, object: since the start
 };
 
 }  // namespace tagring::instances

@@ -57,7 +57,6 @@ Task<Result<void>> Node::load() {
   CO_TRY_VOID(co_await parts_->audit.audit.load());
   CO_TRY_VOID(co_await parts_->audit.offences.load());
   std::function<void(const delivery::Follower&)> note = [this](const delivery::Follower& f) {
-    parts_->instances.instances.note(f);
     parts_->fasp.hashtags.note(f);
   };
   CO_TRY_VOID(co_await parts_->relay.followers.load(std::move(note)));
