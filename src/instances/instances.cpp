@@ -283,13 +283,22 @@ Task<Result<void>> Instances::drop(Link link) {
   co_return co_await unfollow(link.actor, link.relay);
 }
 
-Task<Result<void>> Instances::note_follow(std::string actor, std::string object, std::string follow_id) {
-  // What is not noted is followed as well: only a late Undo of it would be taken for one of what came after.
+// What is not noted counts as well: only an Undo that comes too late, or too early, is not known as such.
+bool Instances::may_note(const std::string& actor, const std::string& object, const std::string& follow_id) {
   const std::uint64_t size = kNoteSize + actor.size() + object.size() + follow_id.size();
   const budget::Spender domain = options_.budget->who(host_of(actor));
-  if (options_.budget->take(budget::Resource::kFollowNotes, domain, size) > Duration::zero())
-    return nothing();
+  return options_.budget->take(budget::Resource::kFollowNotes, domain, size) == Duration::zero();
+}
+
+Task<Result<void>> Instances::note_follow(std::string actor, std::string object, std::string follow_id) {
+  if (!may_note(actor, object, follow_id)) return nothing();
   return store_.note_follow(std::move(actor), std::move(object), std::move(follow_id), clock_.wall_now());
+}
+
+Task<Result<void>> Instances::note_undo(std::string actor, std::string object, std::string follow_id) {
+  if (!object.empty()) return note_follow(std::move(actor), std::move(object), std::move(follow_id));
+  if (!may_note(actor, object, follow_id)) return nothing();
+  return store_.note_undo(std::move(actor), std::move(follow_id), clock_.wall_now());
 }
 
 std::string Instances::relay_followed(const std::string& actor, const std::string& follow_id) const {

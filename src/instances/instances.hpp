@@ -94,6 +94,16 @@ class Instances {
   [[nodiscard]] std::string relay_followed(const std::string& actor, const std::string& follow_id) const;
   // That Follow of `object`, one of this node's actors, is the last one by the actor.
   [[nodiscard]] Task<Result<void>> note_follow(std::string actor, std::string object, std::string follow_id);
+  // An Undo of that Follow has come. If `object`, one of this node's actors, is given, it ended it; else
+  // nothing is known that it would end: if the Follow comes later, it is not to be taken.
+  [[nodiscard]] Task<Result<void>> note_undo(std::string actor, std::string object, std::string follow_id);
+  [[nodiscard]] Task<Result<bool>> take_undone(std::string actor, std::string follow_id) {
+    return store_.take_undone(std::move(actor), std::move(follow_id));
+  }
+  // That actor uses `relay`, one of this node's actors, or waits to.
+  [[nodiscard]] bool uses(const std::string& actor, const std::string& relay) const {
+    return links_.contains({actor, relay});
+  }
   // It was followed by another since: an Undo of it comes too late.
   [[nodiscard]] Task<Result<bool>> is_former_follow(std::string actor, std::string object,
                                                     std::string follow_id);
@@ -163,6 +173,8 @@ class Instances {
   [[nodiscard]] std::vector<OwnFollow> named_by(const std::string& actor,
                                                 const std::vector<fediverse::FollowRef>& follows,
                                                 bool waiting_only) const;
+  [[nodiscard]] bool may_note(const std::string& actor, const std::string& object,
+                              const std::string& follow_id);
   Task<Result<void>> make_wait(Link link);
   Task<void> drop_expired();
   void keep(Link link);
