@@ -457,6 +457,7 @@ TEST_F(PuttingOff, EndsWithADeletionThoughItMayNotPublishAnyMore) {
 TEST_F(PuttingOff, EndsWithTheAccountWhateverTheServerStillShows) {
   EXPECT_EQ(post_signed(delete_text(alice.id, alice.id), alice).status, 202);
   settle();
+  EXPECT_THAT(waiting(), IsEmpty());
   EXPECT_THAT(history("cats"), IsEmpty());
   expect_never_published();
 }
