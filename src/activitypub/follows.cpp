@@ -20,6 +20,11 @@ Task<HttpResponse> Follows::follow(fediverse::Activity activity, fediverse::Remo
   const std::string actor = sender.id;
   const std::string id = activity.id;
   const std::string object = followed(std::get<fediverse::Follow>(activity.content).objects, envelope.target);
+  if (!is_node) {
+    const Result<bool> undone = co_await instances_.take_undone(actor, id);
+    if (!undone) co_return error_response(undone.error());
+    if (*undone) co_return ignored("the Follow was undone before it came");
+  }
   HttpResponse response =
       co_await follow_as_asked(std::move(activity), std::move(sender), std::move(envelope));
   // Nodes follow thousands at a time, and what they undo is about actor and objects.
@@ -92,14 +97,21 @@ std::string Follows::relay_at(const std::string& target) const {
   return tag ? identity_.tag_actor(*tag) : identity_.actor();
 }
 
-Task<HttpResponse> Follows::unfollow(std::string actor, fediverse::FollowRef follow, Envelope envelope) {
+Task<HttpResponse> Follows::unfollow(fediverse::RemoteActor sender, fediverse::FollowRef follow,
+                                     Envelope envelope) {
+  const std::string& actor = sender.id;
   // By actor and object: some servers (Misskey, of people) undo with another id than they followed with. But
   // a Follow that was replaced by a later one is not what holds now, whenever its Undo comes.
   if (!follow.id.empty()) {
-    const Result<bool> former =
-        co_await instances_.is_former_follow(actor, followed(follow.objects, envelope.target), follow.id);
+    const std::string object = followed(follow.objects, envelope.target);
+    const Result<bool> former = co_await instances_.is_former_follow(actor, object, follow.id);
     if (!former) co_return error_response(former.error());
     if (*former) co_return ignored("another Follow has replaced the one that is undone");
+    const std::optional<Tag> tag = identity_.tag_of_actor(object);
+    const bool holds = instances_.uses(actor, object) || (tag && tags_.follows(*tag, actor));
+    Result<void> noted;
+    if (!sender.is_node) noted = co_await instances_.note_undo(actor, holds ? object : "", follow.id);
+    if (!noted) co_return error_response(noted.error());
   }
   std::vector<std::pair<Tag, std::string>> pairs;
   bool of_relay = false;
@@ -119,17 +131,23 @@ Task<HttpResponse> Follows::unfollow(std::string actor, fediverse::FollowRef fol
 }
 
 Task<HttpResponse> Follows::unfollow_by_id(std::string actor, std::string follow_id) {
-  Result<void> done;
-  if (const std::string relay = instances_.relay_followed(actor, follow_id); !relay.empty()) {
-    done = co_await instances_.unfollow(std::move(actor), relay);
-    co_return done ? accepted() : error_response(done.error());
+  std::string object = instances_.relay_followed(actor, follow_id);
+  std::vector<std::pair<Tag, std::string>> pairs;
+  if (object.empty()) {
+    const Result<Tag> tag = co_await tags_.followed(actor, follow_id);
+    if (!tag && tag.error().code != ErrorCode::kNotFound) co_return error_response(tag.error());
+    if (tag) {
+      object = identity_.tag_actor(*tag);
+      pairs.emplace_back(*tag, actor);
+    }
   }
-  const Result<Tag> tag = co_await tags_.followed(actor, std::move(follow_id));
-  if (!tag && tag.error().code == ErrorCode::kNotFound)
-    co_return ignored("what is undone by its id is no Follow that holds");
-  if (!tag) co_return error_response(tag.error());
-  std::vector<std::pair<Tag, std::string>> pairs = {{*tag, std::move(actor)}};
-  done = co_await tags_.unfollow(std::move(pairs), /*moves=*/false);
+  Result<void> done = co_await instances_.note_undo(actor, object, std::move(follow_id));
+  if (done && object.empty()) co_return ignored("what is undone by its id is no Follow that holds");
+  if (done && pairs.empty()) {
+    done = co_await instances_.unfollow(std::move(actor), std::move(object));
+  } else if (done) {
+    done = co_await tags_.unfollow(std::move(pairs), /*moves=*/false);
+  }
   co_return done ? accepted() : error_response(done.error());
 }
 

@@ -36,7 +36,7 @@ class Follows {
   // `activity` is a Follow of one or many of this node's actors, or of hashtag:… URIs.
   [[nodiscard]] Task<HttpResponse> follow(fediverse::Activity activity, fediverse::RemoteActor sender,
                                           Envelope envelope);
-  [[nodiscard]] Task<HttpResponse> unfollow(std::string actor, fediverse::FollowRef follow,
+  [[nodiscard]] Task<HttpResponse> unfollow(fediverse::RemoteActor sender, fediverse::FollowRef follow,
                                             Envelope envelope);
   // The same of whatever the actor follows by the Follow of that id; ignored if it is no Follow that holds.
   [[nodiscard]] Task<HttpResponse> unfollow_by_id(std::string actor, std::string follow_id);

@@ -114,7 +114,7 @@ Task<HttpResponse> Inbox::dispatch(fediverse::Activity activity, fediverse::Remo
   if (std::holds_alternative<fediverse::Follow>(content))
     co_return co_await follows_.follow(std::move(activity), std::move(sender), std::move(envelope));
   if (auto* undo = std::get_if<fediverse::UndoFollow>(&content))
-    co_return co_await follows_.unfollow(activity.actor, std::move(undo->follow), std::move(envelope));
+    co_return co_await follows_.unfollow(std::move(sender), std::move(undo->follow), std::move(envelope));
   co_return co_await dispatch_other(std::move(activity), std::move(sender), std::move(envelope));
 }
 

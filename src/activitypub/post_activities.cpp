@@ -67,7 +67,6 @@ Task<HttpResponse> PostActivities::reported(fediverse::Flag flag, std::string ac
 }
 
 Task<HttpResponse> PostActivities::told(fediverse::Told told, std::string actor) {
-  if (!publisher_.takes(actor)) co_return ignored("this node takes no posts of that author's server");
   publisher::FetchedPosts::Told how{.by = std::move(actor), .is_update = told.is_update};
   co_return respond(co_await fetched_.announced(std::move(told.uri), std::move(how)));
 }

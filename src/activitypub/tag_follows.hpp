@@ -39,6 +39,9 @@ class TagFollows {
     std::vector<Tag> tags = followers_.all().tags_of(actor);
     return followers_.store().tag_followed(std::move(actor), std::move(follow_id), std::move(tags));
   }
+  [[nodiscard]] bool follows(const Tag& tag, const std::string& actor) const {
+    return followers_.all().follows(tag, actor);
+  }
   // Pairs of hashtag and follower. `moves`: a node that follows the hashtag elsewhere from now on.
   [[nodiscard]] Task<Result<void>> unfollow(std::vector<std::pair<Tag, std::string>> pairs, bool moves);
 

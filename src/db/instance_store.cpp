@@ -17,6 +17,24 @@ Task<Result<std::vector<T>>> read_all(Database& database, const char* sql, Read 
       [sql, read](Connection& db) -> Result<std::vector<T>> { return all_rows<T>(db.query(sql), read); });
 }
 
+constexpr const char* kNothing = "";  // in place of the object of a Follow that was undone before it came
+
+Result<void> insert_follow(Connection& db, const std::string& actor, const std::string& object,
+                           const std::string& id, WallTime now) {
+  TRY_VOID(db.run("DELETE FROM recent_follows WHERE at < ?", now - SqliteInstanceStore::kFollowsKept));
+  TRY_VOID(db.run("DELETE FROM recent_follows WHERE actor = ? AND object = ? AND follow_id = ?", actor,
+                  object, id));
+  TRY_VOID(db.run("INSERT INTO recent_follows(actor, object, follow_id, at) VALUES(?, ?, ?, ?)", actor,
+                  object, id, now));
+  // Who follows and undoes all day keeps the last ones.
+  TRY_VOID(
+      db.run("DELETE FROM recent_follows WHERE actor = ?1 AND object = ?2 AND seq <= (SELECT seq FROM "
+             "recent_follows"
+             " WHERE actor = ?1 AND object = ?2 ORDER BY seq DESC LIMIT 1 OFFSET 8)",
+             actor, object));
+  return {};
+}
+
 }  // namespace
 
 Task<Result<void>> SqliteInstanceStore::permit(Permission permission) {
@@ -124,20 +142,7 @@ Task<Result<std::vector<instances::TagReason>>> SqliteInstanceStore::tag_reasons
 Task<Result<void>> SqliteInstanceStore::note_follow(std::string actor, std::string object,
                                                     std::string follow_id, WallTime now) {
   return database_.write([actor = std::move(actor), object = std::move(object), id = std::move(follow_id),
-                          now](Connection& db) -> Result<void> {
-    TRY_VOID(db.run("DELETE FROM recent_follows WHERE at < ?", now - kFollowsKept));
-    TRY_VOID(db.run("DELETE FROM recent_follows WHERE actor = ? AND object = ? AND follow_id = ?", actor,
-                    object, id));
-    TRY_VOID(db.run("INSERT INTO recent_follows(actor, object, follow_id, at) VALUES(?, ?, ?, ?)", actor,
-                    object, id, now));
-    // Who follows and undoes all day keeps the last ones.
-    TRY_VOID(
-        db.run("DELETE FROM recent_follows WHERE actor = ?1 AND object = ?2 AND seq <= (SELECT seq FROM "
-               "recent_follows"
-               " WHERE actor = ?1 AND object = ?2 ORDER BY seq DESC LIMIT 1 OFFSET 8)",
-               actor, object));
-    return {};
-  });
+                          now](Connection& db) { return insert_follow(db, actor, object, id, now); });
 }
 
 Task<Result<bool>> SqliteInstanceStore::is_former_follow(std::string actor, std::string object,
@@ -151,6 +156,26 @@ Task<Result<bool>> SqliteInstanceStore::is_former_follow(std::string actor, std:
         actor, object, id);
     return row.step();
   });
+}
+
+Task<Result<void>> SqliteInstanceStore::note_undo(std::string actor, std::string follow_id, WallTime now) {
+  return database_.write(
+      [actor = std::move(actor), id = std::move(follow_id), now](Connection& db) -> Result<void> {
+        Statement row =
+            db.query("SELECT 1 FROM recent_follows WHERE actor = ? AND follow_id = ? LIMIT 1", actor, id);
+        TRY(const bool is_known, row.step());
+        return is_known ? Result<void>() : insert_follow(db, actor, kNothing, id, now);
+      });
+}
+
+Task<Result<bool>> SqliteInstanceStore::take_undone(std::string actor, std::string follow_id) {
+  return database_.write(
+      [actor = std::move(actor), id = std::move(follow_id)](Connection& db) -> Result<bool> {
+        TRY(const std::int64_t taken,
+            db.run("DELETE FROM recent_follows WHERE actor = ? AND object = ? AND follow_id = ?", actor,
+                   kNothing, id));
+        return taken > 0;
+      });
 }
 
 }  // namespace tagring::db

@@ -26,6 +26,8 @@ class SqliteInstanceStore final : public instances::InstanceStore {
   Task<Result<void>> note_follow(std::string actor, std::string object, std::string follow_id,
                                  WallTime now) override;
   Task<Result<bool>> is_former_follow(std::string actor, std::string object, std::string follow_id) override;
+  Task<Result<void>> note_undo(std::string actor, std::string follow_id, WallTime now) override;
+  Task<Result<bool>> take_undone(std::string actor, std::string follow_id) override;
 
  private:
   sql::Database& database_;

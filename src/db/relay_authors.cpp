@@ -41,19 +41,19 @@ Task<Result<std::vector<delivery::PublishedPost>>> SqliteRelayStore::posts_after
 Task<Result<std::optional<delivery::Consent>>> SqliteRelayStore::consent(std::string author) {
   return database_.read(
       [author = std::move(author)](Connection& db) -> Result<std::optional<delivery::Consent>> {
-        Statement row = db.query("SELECT relay, archive FROM consents WHERE author = ?", author);
+        Statement row = db.query("SELECT relay, archive, stated FROM consents WHERE author = ?", author);
         TRY(const bool found, row.step());
         if (!found) return std::nullopt;
-        return delivery::Consent{row.integer(0) != 0, row.integer(1) != 0};
+        return delivery::Consent{row.integer(0) != 0, row.integer(1) != 0, row.time(2)};
       });
 }
 
 Task<Result<void>> SqliteRelayStore::save_consent(std::string author, delivery::Consent consent) {
   return database_.write([author = std::move(author), consent](Connection& db) -> Result<void> {
     TRY_VOID(
-        db.run("INSERT INTO consents(author, relay, archive) VALUES(?, ?, ?) ON CONFLICT(author) DO UPDATE"
-               " SET relay = excluded.relay, archive = excluded.archive",
-               author, consent.relay, consent.archive));
+        db.run("INSERT INTO consents(author, relay, archive, stated) VALUES(?, ?, ?, ?) ON CONFLICT(author)"
+               " DO UPDATE SET relay = excluded.relay, archive = excluded.archive, stated = excluded.stated",
+               author, consent.relay, consent.archive, consent.stated));
     return {};
   });
 }

@@ -353,6 +353,13 @@ Task<Result<void>> SqliteRelayStore::drop_put_off(std::string uri) {
   });
 }
 
+Task<Result<void>> SqliteRelayStore::drop_put_off_of(std::string author) {
+  return database_.write([author = std::move(author)](Connection& db) -> Result<void> {
+    TRY_VOID(db.run("DELETE FROM put_off WHERE author = ?", author));
+    return {};
+  });
+}
+
 Task<Result<std::vector<delivery::PublishedPost>>> SqliteRelayStore::put_off_until(WallTime now,
                                                                                    std::size_t limit) {
   return database_.read([now, limit](Connection& db) -> Result<std::vector<delivery::PublishedPost>> {

@@ -302,6 +302,11 @@ ALTER TABLE history ADD COLUMN changed INTEGER NOT NULL DEFAULT 0;
 CREATE TABLE announced(digest BLOB PRIMARY KEY, changed INTEGER NOT NULL) WITHOUT ROWID, STRICT;
 )sql";
 
+constexpr const char* kVersion15 = R"sql(
+-- When the author's server signed it; 0: it was fetched.
+ALTER TABLE consents ADD COLUMN stated INTEGER NOT NULL DEFAULT 0;
+)sql";
+
 struct Migration {
   const char* sql;
   std::string_view does;
@@ -320,7 +325,8 @@ constexpr std::array kMigrations = {
     Migration{kVersion11, "makes room for what administrators change"},
     Migration{kVersion12, "tells posts without hashtags from deleted ones, and makes room for those put off"},
     Migration{kVersion13, "makes room for what was corrected, and for evidence"},
-    Migration{kVersion14, "lets hashtags that are put back come back"}};
+    Migration{kVersion14, "lets hashtags that are put back come back"},
+    Migration{kVersion15, "makes room for when authors said what they wish"}};
 static_assert(kMigrations.size() == kSchemaVersion);
 
 // No database on PostgreSQL is older: up to this one, tables have no rows.

@@ -94,8 +94,7 @@ struct PublishedPost {
 struct Consent {
   bool relay = true;
   bool archive = false;
-
-  friend bool operator==(const Consent&, const Consent&) = default;
+  WallTime stated = {};  // when the author's server signed it; none: it was fetched
 };
 
 // An author whose profile is to be looked at again.
@@ -126,6 +125,7 @@ class Store {
   static constexpr std::uint64_t kPutOffOfAuthorMax = 240;
   virtual Task<Result<bool>> put_off(PublishedPost post, WallTime due) = 0;
   virtual Task<Result<void>> drop_put_off(std::string uri) = 0;
+  virtual Task<Result<void>> drop_put_off_of(std::string author) = 0;
   // Those that are due, in the order in which they were put off first.
   virtual Task<Result<std::vector<PublishedPost>>> put_off_until(WallTime now, std::size_t limit) = 0;
   virtual Task<Result<std::uint64_t>> count_put_off() = 0;

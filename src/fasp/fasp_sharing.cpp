@@ -94,6 +94,12 @@ bool FaspSharing::takes_part(const std::string& uri, const FaspServer& teller) c
   return fediverse::is_same_origin(uri, teller.base_url) || instances_.may_publish(uri);
 }
 
+bool FaspSharing::is_shared(const std::string& uri) const {
+  return std::ranges::any_of(servers_.all(), [&](const auto& known) {
+    return known.second.shares && takes_part(uri, known.second);
+  });
+}
+
 void FaspSharing::push(FaspNews news, bool is_edit) {
   ++waiting_[news.server];
   const std::string host = host_of(news.uri);

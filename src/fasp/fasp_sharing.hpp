@@ -61,6 +61,9 @@ class FaspSharing {
   // still.
   [[nodiscard]] Task<bool> take_leave(std::string host);
 
+  // A server shares its posts, of which that is one.
+  [[nodiscard]] bool is_shared(const std::string& uri) const;
+
   [[nodiscard]] std::size_t waiting() const { return lanes_.size(); }
   [[nodiscard]] bool idle() const { return lanes_.idle(); }
   // Of what is to be fetched, by host.

@@ -57,7 +57,9 @@ struct OwnFollow {
   friend bool operator==(const OwnFollow&, const OwnFollow&) = default;
 };
 
-// The source of hashtags that the administrator took from an instance although another source wants them.
+// The source of hashtags that the administrator chose.
+inline constexpr std::string_view kChosenTags = "admin";
+// And of those that the administrator took from an instance although another source wants them.
 inline constexpr std::string_view kExcludedTags = "excluded";
 
 // Why an instance gets a hashtag, or not: who wants it (instances/tag_sources.hpp).
@@ -94,6 +96,10 @@ class InstanceStore {
   // That Follow was noted, and another by the same actor of the same object after it.
   virtual Task<Result<bool>> is_former_follow(std::string actor, std::string object,
                                               std::string follow_id) = 0;
+  // That actor follows nothing by the Follow of that id. If none of that id was noted, it has been overtaken.
+  virtual Task<Result<void>> note_undo(std::string actor, std::string follow_id, WallTime now) = 0;
+  // That Follow was undone before it came; if it comes again, it is another.
+  virtual Task<Result<bool>> take_undone(std::string actor, std::string follow_id) = 0;
 };
 
 }  // namespace tagring::instances

@@ -45,10 +45,6 @@ Task<Result<void>> Instances::load() {
   co_return Result<void>();
 }
 
-void Instances::note(const delivery::Follower& follower) {
-  if (follower.via == delivery::Via::kRelay) tags_[follower.actor].insert(follower.tag.canonical());
-}
-
 // --- who may what ------------------------------------------------------------------------------------------
 
 // What was decided for the host or for one that it is below, the nearest first; none: nothing yet.
@@ -266,17 +262,21 @@ Task<Result<void>> Instances::subscribe_again(Link link) {
   if (link.relay != identity_.actor() || link.style == Style::kPerson || !permission || !permission->receives)
     co_return Result<void>();
   CO_TRY(const std::vector<TagReason> reasons, co_await store_.tag_reasons());
-  std::set<std::string> tags;
-  std::set<std::string> excluded;
+  std::set<std::string> known;
+  for (std::string& tag : tags_of(link)) known.insert(std::move(tag));
+  const std::size_t room = options_.tags_max - std::min(options_.tags_max, known.size());
   for (const TagReason& reason : reasons) {
-    if (reason.host == link.host) (reason.source == kExcludedTags ? excluded : tags).insert(reason.tag);
+    if (reason.host == link.host && reason.source == kExcludedTags) known.insert(reason.tag);
   }
+  // As many as fit, and first those of the administrator: no other source would bring them.
   std::vector<std::string> missing;
-  for (const std::string& tag : tags) {
-    if (!excluded.contains(tag) && !tags_[link.actor].contains(tag)) missing.push_back(tag);
+  for (const bool by_hand : {true, false}) {
+    for (const TagReason& reason : reasons) {
+      const bool fits = reason.host == link.host && (reason.source == kChosenTags) == by_hand;
+      if (fits && missing.size() < room && known.insert(reason.tag).second) missing.push_back(reason.tag);
+    }
   }
-  if (missing.empty() || tags_[link.actor].size() + missing.size() > options_.tags_max)
-    co_return Result<void>();
+  if (missing.empty()) co_return Result<void>();
   log_.info("instance_tags", {{"host", link.host}, {"subscribed_again", missing.size()}});
   co_return co_await subscribe(link.host, std::move(missing));
 }
@@ -289,13 +289,22 @@ Task<Result<void>> Instances::drop(Link link) {
   co_return co_await unfollow(link.actor, link.relay);
 }
 
-Task<Result<void>> Instances::note_follow(std::string actor, std::string object, std::string follow_id) {
-  // What is not noted is followed as well: only a late Undo of it would be taken for one of what came after.
+// What is not noted counts as well: only an Undo that comes too late, or too early, is not known as such.
+bool Instances::may_note(const std::string& actor, const std::string& object, const std::string& follow_id) {
   const std::uint64_t size = kNoteSize + actor.size() + object.size() + follow_id.size();
   const budget::Spender domain = options_.budget->who(host_of(actor));
-  if (options_.budget->take(budget::Resource::kFollowNotes, domain, size) > Duration::zero())
-    return nothing();
+  return options_.budget->take(budget::Resource::kFollowNotes, domain, size) == Duration::zero();
+}
+
+Task<Result<void>> Instances::note_follow(std::string actor, std::string object, std::string follow_id) {
+  if (!may_note(actor, object, follow_id)) return nothing();
   return store_.note_follow(std::move(actor), std::move(object), std::move(follow_id), clock_.wall_now());
+}
+
+Task<Result<void>> Instances::note_undo(std::string actor, std::string object, std::string follow_id) {
+  if (!object.empty()) return note_follow(std::move(actor), std::move(object), std::move(follow_id));
+  if (!may_note(actor, object, follow_id)) return nothing();
+  return store_.note_undo(std::move(actor), std::move(follow_id), clock_.wall_now());
 }
 
 std::string Instances::relay_followed(const std::string& actor, const std::string& follow_id) const {
@@ -320,9 +329,7 @@ Task<Result<void>> Instances::unfollow(std::string actor, std::optional<std::str
       std::vector<std::pair<Tag, std::string>> pairs = {{*tag, link.actor}};
       CO_TRY_VOID(co_await followers_.unfollow(std::move(pairs)));
     } else {
-      const std::set<std::string> tags = tags_[link.actor];
-      std::vector<std::string> list(tags.begin(), tags.end());
-      CO_TRY_VOID(co_await drop_tags(link.actor, std::move(list)));
+      CO_TRY_VOID(co_await drop_tags(link.actor, tags_of(link)));
     }
     CO_TRY_VOID(co_await store_.drop_link(link.actor, link.relay));
     forget(link);
@@ -395,9 +402,17 @@ std::vector<std::string> Instances::hosts() const {
 
 std::vector<std::string> Instances::hashtags(const std::string& host) const {
   const Link* link = link_of(host);
-  const auto tags = link == nullptr ? tags_.end() : tags_.find(link->actor);
-  return tags == tags_.end() ? std::vector<std::string>()
-                             : std::vector<std::string>(tags->second.begin(), tags->second.end());
+  return link == nullptr ? std::vector<std::string>() : tags_of(*link);
+}
+
+std::vector<std::string> Instances::tags_of(const Link& link) const {
+  std::vector<std::string> tags;
+  for (const Tag& tag : followers_.all().tags_of(link.actor)) {
+    const delivery::Followers::Target* target = followers_.all().target(tag, link.delivery_inbox);
+    constexpr auto kRelay = static_cast<std::size_t>(delivery::Via::kRelay);
+    if (target != nullptr && target->followers[kRelay] > 0) tags.push_back(tag.canonical());
+  }
+  return tags;
 }
 
 std::vector<std::string> Instances::relayed_hashtags(const std::string& host) const {
@@ -421,9 +436,7 @@ Task<Result<void>> Instances::permit(Permission permission) {
     // The relay of one hashtag is there to receive.
     const bool wanted = permission.receives || (permission.publishes && !of_tag);
     if (!permission.receives && !of_tag) {
-      const std::set<std::string> tags = tags_[link.actor];
-      std::vector<std::string> list(tags.begin(), tags.end());
-      CO_TRY_VOID(co_await drop_tags(link.actor, std::move(list)));
+      CO_TRY_VOID(co_await drop_tags(link.actor, tags_of(link)));
     }
     if (!wanted || !link.accepted) {
       CO_TRY_VOID(co_await settle(std::move(link)));
@@ -467,8 +480,8 @@ Task<Result<void>> Instances::subscribe(std::string host, std::vector<std::strin
     co_return fail(ErrorCode::kDenied,
                    fmt::format("{} may not receive: tagring instance allow --receive {}", host, host));
   }
-  std::set<std::string> all = tags_[link->actor];
-  all.insert(tags.begin(), tags.end());
+  std::set<std::string> all(tags.begin(), tags.end());
+  for (std::string& tag : tags_of(*link)) all.insert(std::move(tag));
   if (all.size() > options_.tags_max) {
     co_return fail(ErrorCode::kTooLarge,
                    fmt::format("an instance may have {} hashtags, not {}", options_.tags_max, all.size()));
@@ -478,9 +491,7 @@ Task<Result<void>> Instances::subscribe(std::string host, std::vector<std::strin
   for (std::string& tag : tags)
     followers.push_back(
         {Tag::from_canonical(std::move(tag)), actor, link->delivery_inbox, "", delivery::Via::kRelay, 0});
-  CO_TRY_VOID(co_await followers_.follow(std::move(followers)));
-  tags_[actor].insert(all.begin(), all.end());
-  co_return Result<void>();
+  co_return co_await followers_.follow(std::move(followers));
 }
 
 Task<Result<void>> Instances::unsubscribe(std::string host, std::vector<std::string> tags) {
@@ -492,9 +503,7 @@ Task<Result<void>> Instances::unsubscribe(std::string host, std::vector<std::str
 Task<Result<void>> Instances::drop_tags(std::string actor, std::vector<std::string> tags) {
   std::vector<std::pair<Tag, std::string>> pairs;
   for (const std::string& tag : tags) pairs.emplace_back(Tag::from_canonical(tag), actor);
-  CO_TRY_VOID(co_await followers_.unfollow(std::move(pairs)));
-  for (const std::string& tag : tags) tags_[actor].erase(tag);
-  co_return Result<void>();
+  co_return co_await followers_.unfollow(std::move(pairs));
 }
 
 }  // namespace tagring::instances

@@ -54,8 +54,6 @@ class Instances {
   [[nodiscard]] Task<Result<void>> load();
   // From now on these count; who has been accepted before stays.
   void use(Options options) { options_ = std::move(options); }
-  // Shown every follower at start.
-  void note(const delivery::Follower& follower);
 
   // The posts of that author are taken: of a person only who follows the node's actor and has accepted its
   // follow in return.
@@ -97,6 +95,16 @@ class Instances {
   [[nodiscard]] std::string relay_followed(const std::string& actor, const std::string& follow_id) const;
   // That Follow of `object`, one of this node's actors, is the last one by the actor.
   [[nodiscard]] Task<Result<void>> note_follow(std::string actor, std::string object, std::string follow_id);
+  // An Undo of that Follow has come. If `object`, one of this node's actors, is given, it ended it; else
+  // nothing is known that it would end: if the Follow comes later, it is not to be taken.
+  [[nodiscard]] Task<Result<void>> note_undo(std::string actor, std::string object, std::string follow_id);
+  [[nodiscard]] Task<Result<bool>> take_undone(std::string actor, std::string follow_id) {
+    return store_.take_undone(std::move(actor), std::move(follow_id));
+  }
+  // That actor uses `relay`, one of this node's actors, or waits to.
+  [[nodiscard]] bool uses(const std::string& actor, const std::string& relay) const {
+    return links_.contains({actor, relay});
+  }
   // It was followed by another since: an Undo of it comes too late.
   [[nodiscard]] Task<Result<bool>> is_former_follow(std::string actor, std::string object,
                                                     std::string follow_id);
@@ -171,6 +179,8 @@ class Instances {
   [[nodiscard]] std::vector<OwnFollow> named_by(const std::string& actor,
                                                 const std::vector<fediverse::FollowRef>& follows,
                                                 bool waiting_only) const;
+  [[nodiscard]] bool may_note(const std::string& actor, const std::string& object,
+                              const std::string& follow_id);
   Task<Result<void>> make_wait(Link link);
   Task<void> drop_expired();
   void keep(Link link);
@@ -184,6 +194,8 @@ class Instances {
   Task<Result<void>> end(OwnFollow follow);
   Task<Result<void>> leave_groups_of(std::string host);  // and of those below it
   Task<Result<void>> subscribe_again(Link link);
+  // Subscribed through the node's actor, canonical.
+  [[nodiscard]] std::vector<std::string> tags_of(const Link& link) const;
   Task<Result<void>> drop_tags(std::string actor, std::vector<std::string> tags);
 
   Options options_;
@@ -195,9 +207,8 @@ class Instances {
   Log& log_;
   std::map<std::string, Permission> permissions_;  // by host
   std::map<LinkKey, Link> links_;
-  std::map<LinkKey, OwnFollow> own_follows_;           // by actor, object
-  std::set<LinkKey> followed_again_;                   // by actor, object: since the start
-  std::map<std::string, std::set<std::string>> tags_;  // subscribed through the node's actor, by actor
+  std::map<LinkKey, OwnFollow> own_follows_;  // by actor, object
+  std::set<LinkKey> followed_again_;          // by actor, object: since the start
 };
 
 }  // namespace tagring::instances

@@ -13,7 +13,7 @@
 namespace tagring::instances {
 namespace {
 
-constexpr std::string_view kAdmin = "admin";
+constexpr std::string_view kAdmin = kChosenTags;
 constexpr std::string_view kExcluded = kExcludedTags;
 constexpr std::string_view kFollowedTags = "followed_tags";
 constexpr std::string_view kDatabase = "mastodon_database";
@@ -177,6 +177,7 @@ Task<void> TagSources::poll() {
 Task<bool> TagSources::poll_host(std::string host) {
   const std::vector<std::string> sources = sources_of(host);
   std::map<std::string, Tags> news;
+  bool is_heard = false;
   for (const auto& [source, tags] : wishes_[host]) {
     // Such as that of a token that was taken out of the file.
     if (is_automatic(source) && !contains(sources, source)) news[source] = {};
@@ -187,6 +188,7 @@ Task<bool> TagSources::poll_host(std::string host) {
     if (waits || states_[{host, source}].again > clock_.now()) continue;
     Result<Tags> tags = co_await read(host, source);
     State& state = states_[{host, source}];
+    is_heard = is_heard || tags || tags.error().code == ErrorCode::kNotFound;
     if (!tags) {
       note_failure(host, source, tags.error());
       continue;
@@ -201,10 +203,6 @@ Task<bool> TagSources::poll_host(std::string host) {
   });
   if (is_unread) std::erase_if(news, [&](const auto& item) { return !contains(sources, item.first); });
   const BySource before = wishes_[host];
-  // Such as those of an instance that left and came back.
-  const Tags subscribed = instances_.hashtags(host);
-  std::erase_if(wishes_[host][std::string(kAdmin)],
-                [&](const std::string& tag) { return !contains(subscribed, tag); });
   Tags withdrawn;
   for (auto& [source, tags] : news) {
     Tags& known = wishes_[host][source];
@@ -212,7 +210,7 @@ Task<bool> TagSources::poll_host(std::string host) {
                          [&, now = &tags](const std::string& tag) { return !contains(*now, tag); });
     known = std::move(tags);
   }
-  Result<void> done = co_await apply(host, std::move(withdrawn));
+  Result<void> done = co_await apply(host, std::move(withdrawn), is_heard);
   if (done) done = co_await save_changes(host, before);
   if (!done) {
     // What was withdrawn is found again the next time.
@@ -314,18 +312,18 @@ Task<Result<TagSources::Tags>> TagSources::read_social_relay(std::string host) {
 // --- subscribing -------------------------------------------------------------------------------------------
 
 // Brings the instance's subscriptions in line with what is wanted now. What nobody wants is given up only if
-// a source had wanted it: everything else was chosen by hand.
-Task<Result<void>> TagSources::apply(std::string host, Tags withdrawn) {
+// a source had wanted it. What is wanted and not there, since its inbox was given up, say, comes when the
+// server is heard (`is_heard`): first what was chosen by hand.
+Task<Result<void>> TagSources::apply(std::string host, Tags withdrawn, bool is_heard) {
   const BySource& wishes = wishes_[host];
   const Tags subscribed = instances_.hashtags(host);
   std::set<std::string> had(subscribed.begin(), subscribed.end());
   std::set<std::string> wanted;
-  const auto admin = wishes.find(std::string(kAdmin));
   const auto excluded = wishes.find(std::string(kExcluded));
   Tags add;
   std::size_t room = options_.tags_max;
   for (const auto& [source, tags] : wishes) {
-    if (is_automatic(source)) wanted.insert(tags.begin(), tags.end());
+    if (source != kExcluded) wanted.insert(tags.begin(), tags.end());
   }
   if (excluded != wishes.end()) {
     for (const std::string& tag : excluded->second) wanted.erase(tag);
@@ -333,13 +331,13 @@ Task<Result<void>> TagSources::apply(std::string host, Tags withdrawn) {
   std::erase_if(wanted, [&](const std::string& tag) { return blocks_.of_tag(tag) != nullptr; });
   std::set<std::string> remove;
   for (const std::string& tag : withdrawn) {
-    const bool by_hand = admin != wishes.end() && contains(admin->second, tag);
-    if (had.contains(tag) && !wanted.contains(tag) && !by_hand) remove.insert(tag);
+    if (had.contains(tag) && !wanted.contains(tag)) remove.insert(tag);
   }
   room -= std::min(room, had.size() - remove.size());
   std::size_t left_out = 0;
+  // Of a map: "admin" is the first.
   for (const auto& [source, tags] : wishes) {
-    if (!is_automatic(source)) continue;
+    if (source == kExcluded || !is_heard) continue;
     for (const std::string& tag : tags) {
       if (!wanted.contains(tag) || !had.insert(tag).second) continue;
       if (add.size() < room) {

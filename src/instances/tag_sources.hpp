@@ -87,7 +87,7 @@ class TagSources {
   Task<Result<HttpResponse>> get(std::string url, std::string token);
   [[nodiscard]] std::string shown(const std::string& host, const std::string& source) const;
   void note_failure(const std::string& host, const std::string& source, const Error& error);
-  Task<Result<void>> apply(std::string host, Tags withdrawn);
+  Task<Result<void>> apply(std::string host, Tags withdrawn, bool is_heard);
   Task<Result<void>> save_changes(std::string host, BySource before);
 
   Options options_;

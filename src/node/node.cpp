@@ -57,7 +57,6 @@ Task<Result<void>> Node::load() {
   CO_TRY_VOID(co_await parts_->audit.audit.load());
   CO_TRY_VOID(co_await parts_->audit.offences.load());
   std::function<void(const delivery::Follower&)> note = [this](const delivery::Follower& f) {
-    parts_->instances.instances.note(f);
     parts_->fasp.hashtags.note(f);
   };
   CO_TRY_VOID(co_await parts_->relay.followers.load(std::move(note)));
@@ -93,6 +92,8 @@ Task<Result<void>> Node::start() {
   parts_->relay.followers.start();
   parts_->instances.consents.start();
   parts_->instances.publisher.start();
+  parts_->instances.put_off.start(
+      [&fasp = parts_->fasp](const std::string& uri) { return fasp.sharing.is_shared(uri); });
   parts_->instances.outboxes.start();
   parts_->instances.replayer.start();
   parts_->instances.tag_sources.start();
@@ -132,6 +133,7 @@ Task<void> Node::stop() {
   co_await parts_->audit.offences.stop();
   co_await parts_->audit.receipts.stop();
   co_await parts_->instances.consents.stop();
+  co_await parts_->instances.put_off.stop();
   co_await parts_->instances.publisher.stop();
   co_await parts_->instances.copies.stop();
   co_await parts_->instances.outboxes.stop();

@@ -119,6 +119,7 @@ InstanceRole::InstanceRole(const config::Config& config, const Environment& worl
       copies(activities, speech.client, relay.announcer, instances, speech.blocks, speech.runtime),
       publisher(instances, moderation, consents, relay.owners, copies, speech.runtime),
       fetched(publisher, consents, world.stores.relay, speech.blocks, speech.client, world.clock),
+      put_off(publisher, fetched, moderation, world.stores.relay, speech.runtime),
       outboxes(instances, fetched, world.stores.relay, speech.client, speech.runtime),
       sync({config.followers_sync,
             config.followers_require_coverage,

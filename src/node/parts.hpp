@@ -75,6 +75,7 @@
 #include "publisher/fetched_posts.hpp"
 #include "publisher/outboxes.hpp"
 #include "publisher/publisher.hpp"
+#include "publisher/put_off.hpp"
 #include "publisher/signed_copies.hpp"
 #include "redundancy/relay_hints.hpp"
 #include "redundancy/storage_hints.hpp"
@@ -209,6 +210,7 @@ struct InstanceRole {
   publisher::SignedCopies copies;
   publisher::Publisher publisher;
   publisher::FetchedPosts fetched;
+  publisher::PutOff put_off;
   publisher::Outboxes outboxes;
   instances::FollowerSync sync;
   replay::ReplayPages replay_pages;

@@ -39,15 +39,13 @@ Task<Result<delivery::Consent>> Consents::of(fediverse::RemoteActor author) {
   CO_TRY(std::optional<delivery::Consent> consent, co_await store_.consent(id));
   // Of a time when the archive got less.
   if (consent && options_.archive_all && consent->relay && !consent->archive && read(author).archive) {
-    consent = read(author);
-    CO_TRY_VOID(co_await learn(id, *consent));
+    CO_TRY(consent, co_await learn(id, read(author)));
   }
   if (consent) {
     remember(id, *consent);
     tasks_.spawn("ask_again", ask_again(id));
   } else {
-    consent = read(author);
-    CO_TRY_VOID(co_await learn(id, *consent));
+    CO_TRY(consent, co_await learn(id, read(author)));
     CO_TRY_VOID(co_await look_later(id, kLifetime));
   }
   co_return *consent;
@@ -69,11 +67,10 @@ Task<Result<void>> Consents::ask(std::string author) {
 }
 
 Task<Result<void>> Consents::state(fediverse::RemoteActor author) {
-  const std::string id = author.id;
-  if (const auto known = authors_.find(id); known != authors_.end()) known->second.stated.reset();
-  CO_TRY_VOID(co_await learn(id, read(author)));
-  authors_[id].stated = clock_.now();
-  co_return co_await look_later(id, kLifetime);
+  delivery::Consent consent = read(author);
+  consent.stated = clock_.wall_now();
+  CO_TRY_VOID(co_await learn(author.id, consent));
+  co_return co_await look_later(std::move(author.id), kLifetime);
 }
 
 // A profile that cannot be fetched now is asked for again at the next post.
@@ -81,7 +78,7 @@ Task<void> Consents::ask_again(std::string author) { co_await ask(std::move(auth
 
 void Consents::remember(const std::string& author, delivery::Consent consent) {
   make_room(authors_, kAuthorsMax);
-  authors_[author] = {consent, clock_.now(), std::nullopt};
+  authors_[author] = {consent, clock_.now()};
 }
 
 // --- looking again -----------------------------------------------------------------------------------------
@@ -193,17 +190,19 @@ Task<void> Consents::look_was_in_vain(delivery::ProfileLook due, Duration wait, 
 
 Task<Result<void>> Consents::learn(fediverse::RemoteActor author) {
   const delivery::Consent consent = read(author);
-  return learn(std::move(author.id), consent);
+  CO_TRY_VOID(co_await learn(std::move(author.id), consent));
+  co_return Result<void>();
 }
 
-Task<Result<void>> Consents::learn(std::string author, delivery::Consent consent) {
-  const auto known = authors_.find(author);
-  const auto stated = known == authors_.end() ? std::nullopt : known->second.stated;
-  if (stated && clock_.now() - *stated < kLifetime) co_return Result<void>();
+Task<Result<delivery::Consent>> Consents::learn(std::string author, delivery::Consent consent) {
+  const bool is_fetched = consent.stated == WallTime();
   CO_TRY(const std::optional<delivery::Consent> before, co_await store_.consent(author));
-  if (before == consent) {
+  // By a clock that may have been set back.
+  if (before && is_fetched && std::chrono::abs(clock_.wall_now() - before->stated) < kLifetime)
+    co_return *before;
+  if (before && is_fetched && before->relay == consent.relay && before->archive == consent.archive) {
     remember(author, consent);
-    co_return Result<void>();
+    co_return consent;
   }
   if (before && before->archive && !consent.archive) {
     CO_TRY_VOID(co_await withdraw(author, /*from_archive_only=*/consent.relay));
@@ -212,7 +211,7 @@ Task<Result<void>> Consents::learn(std::string author, delivery::Consent consent
   }
   CO_TRY_VOID(co_await store_.save_consent(author, consent));
   remember(author, consent);
-  co_return Result<void>();
+  co_return consent;
 }
 
 Task<Result<bool>> Consents::is_gone(std::string author) {
@@ -227,11 +226,19 @@ Task<Result<void>> Consents::forget(std::string author) {
 }
 
 Task<Result<void>> Consents::gone(std::string author) {
-  CO_TRY_VOID(co_await forget(author));
+  CO_TRY(std::optional<delivery::Consent> consent, co_await store_.consent(author));
+  if (consent) {
+    // Or what its server still shows from a cache would be published again.
+    consent = {.relay = false, .archive = false, .stated = clock_.wall_now()};
+    CO_TRY_VOID(co_await learn(author, *consent));
+  }
   co_return co_await moderation_.forget_refusals_by(std::move(author));
 }
 
 Task<Result<void>> Consents::withdraw(std::string author, bool from_archive_only) {
+  if (!from_archive_only) {
+    CO_TRY_VOID(co_await store_.drop_put_off_of(author));
+  }
   std::string after;
   for (;;) {
     CO_TRY(std::vector<delivery::PublishedPost> posts, co_await store_.posts_of(author, after, kPage));

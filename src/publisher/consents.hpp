@@ -63,7 +63,8 @@ class Consents {
   // Takes it from a profile that was just fetched. Durable when it completes: what the author has withdrawn
   // is owed to the owners.
   [[nodiscard]] Task<Result<void>> learn(fediverse::RemoteActor author);
-  // What the author's server has signed just now: no fetched copy counts more for a while.
+  // What the author's server has signed just now: no fetched copy counts more for a while, also after a
+  // restart.
   [[nodiscard]] Task<Result<void>> state(fediverse::RemoteActor author);
   // Fetches the profile, learns from it, and looks again when it cannot be an old copy any more.
   [[nodiscard]] Task<Result<void>> ask(std::string author);
@@ -79,7 +80,6 @@ class Consents {
   struct Known {
     delivery::Consent consent;
     Instant asked;
-    std::optional<Instant> stated;
   };
   [[nodiscard]] delivery::Consent read(const fediverse::RemoteActor& author) const;
   Task<void> ask_again(std::string author);
@@ -95,7 +95,8 @@ class Consents {
   Task<void> look_was_in_vain(delivery::ProfileLook due, Duration wait, unsigned most);
   [[nodiscard]] Duration note_silent(const std::string& host);
   Task<Result<void>> look_later(std::string author, Duration wait, unsigned missing = 0);
-  Task<Result<void>> learn(std::string author, delivery::Consent consent);
+  // Returns what counts now.
+  Task<Result<delivery::Consent>> learn(std::string author, delivery::Consent consent);
   Task<Result<void>> withdraw(std::string author, bool from_archive_only);
   void remember(const std::string& author, delivery::Consent consent);
 

@@ -73,8 +73,11 @@ Task<Result<json::object>> FetchedPosts::fetch(std::string uri) {
 }
 
 Task<Publisher::Outcome> FetchedPosts::announced(std::string uri, Told told) {
-  if (!publisher_.takes(told.by.empty() ? uri : told.by))
-    co_return "this node takes no posts of that author's server";
+  if (!publisher_.takes(told.by.empty() ? uri : told.by)) {
+    // But an edit may take back what is known.
+    const Result<delivery::PublishedPost> known = co_await store_.find_post(uri);
+    if (!known || !told.is_update) co_return "this node takes no posts of that author's server";
+  }
   CO_TRY(json::object document, co_await fetch(uri));
   if (fediverse::has_type(document, "Create") || fediverse::has_type(document, "Update")) {
     // What was announced is what happened to the post.

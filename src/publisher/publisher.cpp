@@ -11,13 +11,36 @@ namespace tagring::publisher {
 
 Task<Publisher::Outcome> Publisher::post(fediverse::Note note, fediverse::RemoteActor author, bool is_update,
                                          std::string signed_body) {
-  if (!takes(note.author)) co_return "this node takes no posts of that author's server";
-  co_return co_await take(std::move(note), std::move(author), is_update, std::move(signed_body));
+  if (takes(note.author))
+    co_return co_await take(std::move(note), std::move(author), is_update, std::move(signed_body));
+  CO_TRY(const bool withdraws, co_await leave_what_is_known(&note, is_update));
+  if (!withdraws) co_return "this node takes no posts of that author's server";
+  co_return co_await take_welcome(std::move(note), std::move(author), is_update, std::move(signed_body));
 }
 
 Task<Publisher::Outcome> Publisher::take(fediverse::Note note, fediverse::RemoteActor author, bool is_update,
                                          std::string signed_body) {
-  if (moderation_.blocks().of_actor(note.author) != nullptr) co_return "the author is blocked here";
+  if (moderation_.blocks().of_actor(note.author) != nullptr) {
+    CO_TRY(const bool withdraws, co_await leave_what_is_known(&note, is_update));
+    if (!withdraws) co_return "the author is blocked here";
+  }
+  co_return co_await take_welcome(std::move(note), std::move(author), is_update, std::move(signed_body));
+}
+
+// Whoever may publish nothing may still take hashtags out of what was published before: leaves those that the
+// post has already. False if that is nothing.
+Task<Result<bool>> Publisher::leave_what_is_known(fediverse::Note* note, bool is_update) {
+  if (!is_update) co_return false;
+  CO_TRY_VOID(co_await drop_put_off(note->id));
+  const Result<delivery::PublishedPost> known = co_await store_.find_post(note->id);
+  if (!known && known.error().code == ErrorCode::kNotFound) co_return false;
+  if (!known) co_return std::unexpected(known.error());
+  std::erase_if(note->tags, [&](const Tag& tag) { return !std::ranges::binary_search(known->tags, tag); });
+  co_return true;
+}
+
+Task<Publisher::Outcome> Publisher::take_welcome(fediverse::Note note, fediverse::RemoteActor author,
+                                                 bool is_update, std::string signed_body) {
   if (!note.may_be_announced && !is_update) co_return "the author lets not everybody announce the post";
   const bool is_public = note.visibility == fediverse::Visibility::kPublic && note.may_be_announced;
   if (!is_public && !is_update) co_return "only posts addressed to the public (`to`) are relayed";
@@ -34,9 +57,11 @@ Task<Publisher::Outcome> Publisher::take(fediverse::Note note, fediverse::Remote
   const bool has_tags = !post.tags.empty();
   CO_TRY(Admitted admitted, co_await admit(&post, is_update));
   const std::optional<delivery::PublishedPost>& known = admitted.known;
-  if (!known && post.tags.empty() && admitted.later.empty())
+  if (!known && post.tags.empty() && admitted.later.empty()) {
+    CO_TRY_VOID(co_await drop_put_off(note.id));
     co_return has_tags ? "too many hashtags: taken for advertising"
                        : "the post has no hashtags that are relayed here";
+  }
   if (known && is_update && is_public && !signed_body.empty()) {
     post.signed_copy = copies_.keep(signed_body);
     hand_on(*known, post.signed_copy, delivery::Op::kAdd);
@@ -85,69 +110,32 @@ Task<Publisher::Outcome> Publisher::hand_in(delivery::PublishedPost post, fedive
     post.indexable = consent.archive;
   }
   bool is_lost = false;
-  if (!later.empty()) {
+  const bool waits = !later.empty();
+  const std::string uri = post.uri;
+  if (waits) {
     delivery::PublishedPost rest{post.uri, post.author, post.published, std::move(later)};
     CO_TRY(const bool kept, co_await store_.put_off(std::move(rest), clock_.wall_now() + kTryAgain));
     is_lost = !kept;
     put_off_ += kept ? 1 : 0;  // or some more, until they are counted
-  } else if (put_off_ > 0) {
-    CO_TRY_VOID(co_await store_.drop_put_off(post.uri));
   }
   CO_TRY_VOID(co_await owners_.publish(std::move(post)));
+  if (!waits) {
+    CO_TRY_VOID(co_await drop_put_off(uri));
+  }
   co_return is_lost ? "too many posts under these hashtags, and too many of them wait already" : "";
 }
 
-// --- what was over the limits ------------------------------------------------------------------------------
+Task<Result<void>> Publisher::drop_put_off(std::string uri) {
+  if (put_off_ == 0) co_return Result<void>();
+  co_return co_await store_.drop_put_off(std::move(uri));
+}
 
 Task<void> Publisher::stop() {
   tasks_.cancel();
   co_await tasks_.join();
 }
 
-Task<void> Publisher::publish_put_off() {
-  for (;;) {
-    const auto count = co_await store_.count_put_off();
-    if (count) put_off_ = *count;
-    const Instant next = clock_.now() + std::chrono::minutes(1);
-    co_await clock_.sleep_until(next);
-    if (put_off_ == 0) continue;
-    auto due = co_await store_.put_off_until(clock_.wall_now(), kTriedAtOnce);
-    if (!due) continue;
-    // What fails now is due still.
-    for (delivery::PublishedPost& post : *due) co_await try_again(std::move(post));
-  }
-}
-
-Task<Result<void>> Publisher::try_again(delivery::PublishedPost post) {
-  CO_TRY(const std::optional<delivery::Consent> consent, co_await consents_.known(post.author));
-  const auto& blocks = moderation_.blocks();
-  std::erase_if(post.tags, [&](const Tag& tag) { return !blocks.check_tag(tag.canonical()); });
-  const bool is_wanted = consent && consent->relay && !post.tags.empty() &&
-                         blocks.of_actor(post.author) == nullptr && !blocks.is_refused_by(post.author);
-  if (!is_wanted) co_return co_await store_.drop_put_off(post.uri);
-  const std::vector<Tag> counted = moderation_.admit(post.author, post.uri, post.tags);
-  delivery::PublishedPost rest = post;
-  rest.tags.clear();
-  std::ranges::set_difference(post.tags, counted, std::back_inserter(rest.tags));
-  if (!counted.empty()) {
-    const Result<delivery::PublishedPost> known = co_await store_.find_post(post.uri);
-    post.tags.clear();
-    std::ranges::set_union(counted, known ? known->tags : std::vector<Tag>(), std::back_inserter(post.tags));
-    post.indexable = consent->archive;
-    post.is_edit = true;
-    CO_TRY_VOID(co_await owners_.publish(std::move(post)));
-  }
-  if (rest.tags.empty()) co_return co_await store_.drop_put_off(rest.uri);
-  CO_TRY_VOID(co_await store_.put_off(std::move(rest), clock_.wall_now() + kTryAgain));
-  co_return Result<void>();
-}
-
 // --- who is denied -----------------------------------------------------------------------------------------
-
-void Publisher::start() {
-  tasks_.spawn("put_off", publish_put_off());
-  take_out_denied();
-}
 
 void Publisher::take_out_denied() {
   sweeps_again_ = instances_.denies_any();
@@ -179,6 +167,7 @@ Task<void> Publisher::sweep() {
 // --- deletions ---------------------------------------------------------------------------------------------
 
 Task<Publisher::Outcome> Publisher::deletion(std::string uri, std::string actor, std::string signed_body) {
+  CO_TRY_VOID(co_await drop_put_off(uri));
   Result<delivery::PublishedPost> known = co_await store_.find_post(uri);
   if (!known && known.error().code == ErrorCode::kNotFound && takes(actor)) {
     // Servers try again at random times: what is deleted while a node is away may come after its deletion.
@@ -205,6 +194,7 @@ void Publisher::hand_on(const delivery::PublishedPost& known, const std::string&
 }
 
 Task<Result<void>> Publisher::take_out(std::string uri) {
+  CO_TRY_VOID(co_await drop_put_off(uri));
   Result<delivery::PublishedPost> known = co_await store_.find_post(std::move(uri));
   if (!known && known.error().code == ErrorCode::kNotFound) co_return Result<void>();
   if (!known) co_return std::unexpected(known.error());
@@ -217,7 +207,10 @@ Task<Result<void>> Publisher::take_out(std::string uri) {
 
 Task<Publisher::Outcome> Publisher::changed(std::string author,
                                             std::optional<fediverse::RemoteActor> profile) {
-  if (!instances_.may_publish(author)) co_return "nobody whose posts are relayed here";
+  if (!instances_.may_publish(author)) {
+    CO_TRY(const std::optional<delivery::Consent> known, co_await consents_.known(author));
+    if (!known) co_return "nobody whose posts are relayed here";
+  }
   if (profile) {
     CO_TRY_VOID(co_await consents_.state(*std::move(profile)));
     co_return "";
@@ -232,8 +225,8 @@ Task<Result<void>> Publisher::refused_by(std::string author) {
 }
 
 Task<Publisher::Outcome> Publisher::gone(std::string author, bool is_signed) {
-  CO_TRY(const std::vector<delivery::PublishedPost> posts, co_await store_.posts_of(author, "", 1));
-  if (posts.empty()) co_return "an account that this node does not know is gone";
+  CO_TRY(const std::optional<delivery::Consent> known, co_await consents_.known(author));
+  if (!known || !known->relay) co_return "an account whose posts are not relayed here is gone";
   // Mastodon tells before it deletes, and answers from a cache for minutes after that.
   bool is_gone = is_signed;
   if (!is_gone) {

@@ -33,21 +33,23 @@ class Publisher {
         copies_(copies),
         clock_(runtime.clock),
         tasks_(runtime.executor) {}
-  // Publishes what was over the limits when they allow it.
-  void start();
+  // Takes out what denied instances have published.
+  void start() { take_out_denied(); }
   [[nodiscard]] Task<void> stop();
   // The administrator has denied an instance: what it published is taken out, in the background, and after a
   // restart too.
   void take_out_denied();
-  // Posts that wait for that, or some of their hashtags do.
+  // How many posts wait until the limits allow them (put_off.hpp), or some of their hashtags do.
   [[nodiscard]] std::uint64_t put_off() const { return put_off_; }
+  void note_put_off(std::uint64_t count) { put_off_ = count; }
+  static constexpr Duration kTryAgain = std::chrono::minutes(10);
 
   // What became of it: empty if it was taken, and is on disk; else why it is of no concern here.
   using Outcome = Result<std::string>;
 
   // A post from its author, whose signature was checked. Posts of authors who are not served, and what is not
   // public, are passed over: servers send what their people write to whoever follows, and after some refusals
-  // send nothing any more.
+  // send nothing any more. An update may take out of a known post what it had, whoever is served.
   // `signed_body`: the Update as it came, if others believe it whoever brings it; else empty.
   [[nodiscard]] Task<Outcome> post(fediverse::Note note, fediverse::RemoteActor author, bool is_update,
                                    std::string signed_body = {});
@@ -69,8 +71,6 @@ class Publisher {
   [[nodiscard]] Task<Outcome> gone(std::string author, bool is_signed);
 
  private:
-  static constexpr Duration kTryAgain = std::chrono::minutes(10);
-  static constexpr std::size_t kTriedAtOnce = 500;  // a minute
   static constexpr std::size_t kSweepPage = 500;
   static constexpr Duration kSweepPause = std::chrono::milliseconds(20);
   struct Admitted {
@@ -80,9 +80,11 @@ class Publisher {
   };
   Task<Result<Admitted>> admit(delivery::PublishedPost* post, bool is_update);
   Task<Outcome> hand_in(delivery::PublishedPost post, fediverse::RemoteActor author, std::vector<Tag> later);
-  Task<void> publish_put_off();
+  Task<Result<bool>> leave_what_is_known(fediverse::Note* note, bool is_update);
+  Task<Outcome> take_welcome(fediverse::Note note, fediverse::RemoteActor author, bool is_update,
+                             std::string signed_body);
+  Task<Result<void>> drop_put_off(std::string uri);
   Task<void> sweep();
-  Task<Result<void>> try_again(delivery::PublishedPost post);
   void hand_on(const delivery::PublishedPost& known, const std::string& signed_copy, delivery::Op op);
 
   instances::Instances& instances_;

@@ -137,6 +137,26 @@ TEST_F(Consenting, WhatASignedUpdateWithdrawsCountsThoughTheServerStillShowsTheO
   EXPECT_THAT(announced(), ElementsAre("Announce", "Announce", "Undo", "Undo"));
 }
 
+TEST_F(Consenting, WhatASignedUpdateWithdrawsCountsAfterARestartToo) {
+  follow_cats();
+  publish(create_text(post));
+  alice.summary = "#nobot";
+  tell();  // and the document that is served stays as it was
+  start(config());
+  for (int i = 0; i < 3; ++i) {
+    post.uri += "0";
+    publish(create_text(post));
+  }
+  EXPECT_THAT(history("cats"), IsEmpty());
+  EXPECT_THAT(announced(), ElementsAre("Announce", "Undo"));
+  // What is shown after those minutes counts, from the second post on: the first has it looked at.
+  settle(publisher::Consents::kLifetime * 2);
+  publish(create_text(post));
+  post.uri += "0";
+  publish(create_text(post));
+  EXPECT_THAT(history("cats"), ElementsAre(post.uri));
+}
+
 TEST_F(Consenting, WhoWithdrawsUntoldAndWritesNothingMoreIsLookedAtAgainEvenAfterARestart) {
   publish(create_text(post));
   start(config());

@@ -65,6 +65,20 @@ class FaspSharing : public FaspTest {
   }
 };
 
+TEST_F(FaspSharing, WhatIsOverTheLimitComesLater) {
+  config::Config strict = config();
+  strict.posts_an_hour = 1;
+  start(strict);
+  settle();
+  tell("new");
+  post.uri += "0";
+  serve_post(post);
+  tell("new");
+  EXPECT_THAT(rows("SELECT uri FROM put_off"), ElementsAre(post.uri));
+  settle(std::chrono::hours(2));
+  EXPECT_THAT(history("cats"), SizeIs(2));
+}
+
 // --- subscriptions -----------------------------------------------------------------------------------------
 
 TEST_F(FaspSharing, AsksForPostsAndAccountsOnceItIsActivated) {

@@ -34,7 +34,9 @@ class Moderating : public NodeTest {
     EXPECT_EQ(post_signed(follow_text(fan, {origin + "/tag/cats"}), fan).status, 202);
     settle();
   }
+  void serve() { internet.serve(post.uri, json::serialize(note_object(post))); }
   int publish() {
+    serve();
     const int status = post_signed(create_text(post), alice).status;
     settle();
     return status;
@@ -382,6 +384,110 @@ TEST_F(Moderating, EditsPutInNoMoreHashtagsThanAPostMayHave) {
   post_signed(create_text(post, "Update"), alice);
   EXPECT_THAT(rows("SELECT tags FROM posts WHERE uri LIKE '%/2'"), ElementsAre("c"));
   EXPECT_THAT(rows("SELECT tags FROM put_off"), ElementsAre("b"));
+}
+
+// Of two posts only the first is within the limit.
+class PuttingOff : public Moderating {
+ protected:
+  void SetUp() override {
+    Moderating::SetUp();
+    strict.posts_an_hour = 1;
+    start(strict);
+    settle();
+    publish();
+    publish_next();
+    EXPECT_THAT(waiting(), ElementsAre(post.uri));
+  }
+  void publish_next() {
+    post.uri = fmt::format("https://home.example/notes/{}", ++number);
+    EXPECT_EQ(publish(), 202);
+  }
+  std::vector<std::string> waiting() { return rows("SELECT uri FROM put_off"); }
+  void expect_never_published() {
+    settle(std::chrono::hours(3));
+    EXPECT_THAT(waiting(), IsEmpty());
+    EXPECT_THAT(rows("SELECT uri FROM posts WHERE uri <> 'https://home.example/notes/1' AND tags <> ''"),
+                IsEmpty());
+  }
+  config::Config strict = config();
+  int number = 1;
+};
+
+// The server may go on showing what it was for minutes.
+TEST_F(PuttingOff, EndsWithAnEditThatTakesThePostBack) {
+  enum Way { kNoHashtags, kNotPublic, kNotToBeAnnounced };
+  for (const Way way : {kNoHashtags, kNotPublic, kNotToBeAnnounced}) {
+    publish_next();
+    PostText edited = post;
+    if (way == kNoHashtags) edited.tags = {};
+    if (way == kNotPublic) edited.to = alice.id + "/followers";
+    json::object update = json::parse_object(create_text(edited, "Update")).value();
+    if (way == kNotToBeAnnounced) {
+      update["object"].as_object()["interactionPolicy"] =
+          json::object{{"canAnnounce", json::object{{"automaticApproval", json::array{}}}}};
+    }
+    EXPECT_EQ(post_signed(json::serialize(update), alice).status, 202);
+    settle();
+    EXPECT_THAT(waiting(), SizeIs(1)) << way;
+  }
+  EXPECT_EQ(post_signed(delete_text("https://home.example/notes/2", alice.id), alice).status, 202);
+  expect_never_published();
+}
+
+TEST_F(PuttingOff, PublishesWhatThePostHasBecomeThoughNobodyTold) {
+  post.tags = {"dogs"};
+  serve();
+  settle(std::chrono::hours(3));
+  EXPECT_THAT(history("cats"), SizeIs(1));
+  EXPECT_THAT(history("dogs"), ElementsAre(post.uri));
+  EXPECT_THAT(waiting(), IsEmpty());
+}
+
+TEST_F(PuttingOff, EndsWithWhatTheServerDoesNotShowAnyMore) {
+  internet.documents[post.uri] = with_status(404);
+  expect_never_published();
+}
+
+TEST_F(PuttingOff, EndsWithADeletionThoughItMayNotPublishAnyMore) {
+  admin("/instances/permit", {{"host", "home.example"}, {"publishes", false}, {"receives", true}});
+  EXPECT_EQ(post_signed(delete_text(post.uri, alice.id), alice).status, 202);
+  EXPECT_THAT(waiting(), IsEmpty());
+}
+
+TEST_F(PuttingOff, EndsWithTheAccountWhateverTheServerStillShows) {
+  EXPECT_EQ(post_signed(delete_text(alice.id, alice.id), alice).status, 202);
+  settle();
+  EXPECT_THAT(waiting(), IsEmpty());
+  EXPECT_THAT(history("cats"), IsEmpty());
+  expect_never_published();
+}
+
+TEST_F(PuttingOff, EndsWhereTheServerMayNotPublishAnyMore) {
+  admin("/instances/permit", {{"host", "home.example"}, {"publishes", false}, {"receives", true}});
+  expect_never_published();
+  EXPECT_THAT(history("cats"), SizeIs(1));
+}
+
+TEST_F(PuttingOff, WaitsForAServerThatIsAwayForAWeek) {
+  internet.answers[post.uri] = [](const HttpCall&) { return with_status(503); };
+  settle(std::chrono::hours(3));
+  EXPECT_THAT(waiting(), ElementsAre(post.uri));
+  internet.answers.clear();
+  settle(std::chrono::minutes(15));
+  EXPECT_THAT(history("cats"), SizeIs(2));
+  publish_next();
+  internet.answers[post.uri] = [](const HttpCall&) { return with_status(503); };
+  settle(std::chrono::days(8));
+  EXPECT_THAT(waiting(), IsEmpty());
+}
+
+TEST_F(Moderating, AnEditByABlockedAuthorTakesHashtagsOutAndPutsNoneIn) {
+  post.tags = {"cats", "dogs"};
+  publish();
+  block("author", alice.id);
+  post.tags = {"birds", "dogs"};
+  EXPECT_EQ(post_signed(create_text(post, "Update"), alice).status, 202);
+  EXPECT_THAT(rows("SELECT tags FROM posts"), ElementsAre("dogs"));
 }
 
 }  // namespace

@@ -205,6 +205,33 @@ TEST_F(Relaying, PostsAreTakenFromWhoMayPublishOnly) {
   EXPECT_THAT(history("dogs"), ElementsAre(from_bob.uri));
 }
 
+TEST_F(Relaying, WhoMayNotPublishAnyMoreMayStillWithdraw) {
+  post.tags = {"cats", "dogs", "owls"};
+  publish(create_text(post));
+  allow("home.example", /*publishes=*/false, /*receives=*/true);
+  post.tags = {"birds", "dogs", "owls"};
+  publish(create_text(post, "Update"));
+  EXPECT_THAT(history("cats"), IsEmpty());
+  EXPECT_THAT(history("birds"), IsEmpty());
+  EXPECT_THAT(history("owls"), ElementsAre(post.uri));
+  // Told of by its URI.
+  post.tags = {"birds", "dogs"};
+  internet.serve(post.uri, json::serialize(note_object(post)));
+  const json::object told = {
+      {"id", alice.id + "#told"}, {"type", "Update"}, {"actor", alice.id}, {"object", post.uri}};
+  publish(json::serialize(told));
+  EXPECT_THAT(history("owls"), IsEmpty());
+  EXPECT_THAT(history("birds"), IsEmpty());
+  EXPECT_THAT(history("dogs"), ElementsAre(post.uri));
+  alice.summary = "#nobot";
+  const json::object update = {{"id", alice.id + "#update"},
+                               {"type", "Update"},
+                               {"actor", alice.id},
+                               {"object", json::parse_object(alice.document()).value()}};
+  publish(json::serialize(update));
+  EXPECT_THAT(history("dogs"), IsEmpty());
+}
+
 TEST_F(Relaying, WhatAPleromaAnnouncesIsFetchedAndPublished) {
   allow("pleroma.example");
   add_relay(pleroma, origin + "/actor");

@@ -319,6 +319,34 @@ TEST_F(Following, ALateUndoOfAFormerFollowEndsNothing) {
   EXPECT_THAT(rows("SELECT actor FROM followers"), IsEmpty());
 }
 
+TEST_F(Following, AnUndoThatOvertakesItsFollowEndsItWhenItComes) {
+  const auto undo = [&](const json::value& follow) {
+    json::object body = json::parse_object(undo_follow_text(fan, {tag_actor("cats")})).value();
+    body["object"] = follow;
+    EXPECT_EQ(post_signed(json::serialize(body), fan).status, 202);
+    start(config());
+  };
+  for (const bool by_id : {false, true}) {
+    const std::string text = follow_text(fan, {tag_actor("cats")});
+    const json::object follow = json::parse_object(text).value();
+    const json::value named = by_id ? json::value(json::id_of(follow)) : json::value(follow);
+    internet.calls.clear();
+    undo(named);
+    EXPECT_THAT(post_signed(text, fan).body, HasSubstr("undone before it came"));
+    settle();
+    EXPECT_THAT(rows("SELECT actor FROM followers"), IsEmpty());
+    EXPECT_THAT(types_at(fan.inbox), IsEmpty()) << "nothing is accepted";
+    // Some servers follow again by the same id, and repeat an Undo whose answer was lost.
+    for (int i = 0; i < 2; ++i) {
+      EXPECT_EQ(post_signed(text, fan).status, 202);
+      EXPECT_THAT(rows("SELECT actor FROM followers"), ElementsAre(fan.id));
+      undo(named);
+      undo(named);
+      EXPECT_THAT(rows("SELECT actor FROM followers"), IsEmpty());
+    }
+  }
+}
+
 TEST_F(Following, AnUndoCarriesTheWholeAnnounceAndComesAMomentAfterIt) {
   follow(fan, "cats");
   EXPECT_EQ(post_signed(create_text(post), alice).status, 202);

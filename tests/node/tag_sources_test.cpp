@@ -266,6 +266,35 @@ TEST_F(Sources, AnInstanceThatComesBackKeepsWhatItsAdministratorChose) {
   EXPECT_THAT(tags(), ElementsAre("cats: admin"));
 }
 
+TEST_F(Sources, AnInstanceThatComesBackGetsFirstWhatItsAdministratorChoseIfNotAllFits) {
+  for (const char* tag : {"cats", "owls"}) EXPECT_EQ(by_hand("subscribe", tag), 200);
+  people_follow({{"ann", {"a1", "a2", "a3"}}});
+  start_with({{kHost, "ann"}}, 4);
+  EXPECT_EQ(post_signed(undo_follow_text(mastodon, {kEverybody}), mastodon).status, 202);
+  settle(kPoll);
+  EXPECT_EQ(post_signed(follow_text(mastodon, {kEverybody}), mastodon).status, 202);
+  settle();
+  const auto all = ElementsAre("a1: followed_tags", "a2: followed_tags", "cats: admin", "owls: admin");
+  EXPECT_THAT(tags(), all);
+  settle(kPoll);
+  EXPECT_THAT(tags(), all);
+}
+
+TEST_F(Sources, WhatAnInboxThatWasGivenUpGotIsNotListedAndComesBackWithItsServer) {
+  const Author alice = make_author("https://home.example/users/alice");
+  PostText post{.uri = "https://home.example/notes/1", .author = alice.id, .tags = {"cats"}};
+  EXPECT_EQ(by_hand("subscribe", "cats"), 200);
+  settle(kPoll);
+  internet.answers["https://social.example/inbox"] = [](const HttpCall&) { return with_status(410); };
+  internet.answers[kRelayDocument] = [](const HttpCall&) { return with_status(503); };
+  EXPECT_EQ(post_signed(create_text(post), alice).status, 202);
+  settle(std::chrono::days(5));
+  EXPECT_THAT(tags(), IsEmpty());
+  internet.answers.clear();
+  settle(kPoll);
+  EXPECT_THAT(tags(), ElementsAre("cats: admin"));
+}
+
 TEST_F(Sources, ABlockedHashtagIsSubscribedByNobody) {
   EXPECT_EQ(control("/blocks/add", R"({"kind":"tag","what":"cats"})").status, 200);
   EXPECT_EQ(by_hand("subscribe", "cats"), 403);

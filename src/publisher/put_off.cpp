@@ -1,0 +1,80 @@
+#include "publisher/put_off.hpp"
+
+#include <map>
+
+#include "http/url.hpp"
+
+namespace tagring::publisher {
+
+void PutOff::start(std::function<bool(const std::string& uri)> is_shared) {
+  is_shared_ = std::move(is_shared);
+  tasks_.spawn("put_off", publish());
+}
+
+Task<void> PutOff::stop() {
+  tasks_.cancel();
+  co_await tasks_.join();
+}
+
+Task<void> PutOff::publish() {
+  for (;;) {
+    if (const auto count = co_await store_.count_put_off()) publisher_.note_put_off(*count);
+    const Instant next = clock_.now() + std::chrono::minutes(1);
+    co_await clock_.sleep_until(next);
+    if (publisher_.put_off() == 0) continue;
+    auto due = co_await store_.put_off_until(clock_.wall_now(), kTriedAtOnce);
+    if (!due) continue;
+    std::map<std::string, std::vector<delivery::PublishedPost>> by_host;
+    for (delivery::PublishedPost& post : *due) by_host[host_of(post.uri)].push_back(std::move(post));
+    for (auto& [host, posts] : by_host) {
+      if (tried_.insert(host).second) {
+        tasks_.spawn("put_off_of_host", try_host(host, std::move(posts)));
+        continue;
+      }
+      // Or those of a slow server would always be the next.
+      for (delivery::PublishedPost& post : posts) co_await put_off_again(std::move(post));
+    }
+  }
+}
+
+Task<void> PutOff::try_host(std::string host, std::vector<delivery::PublishedPost> posts) {
+  bool is_silent = false;
+  for (delivery::PublishedPost& post : posts) {
+    Result<void> tried;
+    if (is_silent) {
+      tried = co_await put_off_again(std::move(post));
+    } else {
+      tried = co_await try_again(std::move(post));
+    }
+    is_silent = is_silent || !tried;
+  }
+  tried_.erase(host);
+}
+
+// Fails if its server cannot be asked now. What cannot be written is due still.
+Task<Result<void>> PutOff::try_again(delivery::PublishedPost post) {
+  const std::vector<Tag> counted = moderation_.admit(post.author, post.uri, post.tags);
+  if (counted.empty()) co_return co_await put_off_again(std::move(post));
+  Result<std::string> done = "nobody's whose posts are taken any more";
+  if (publisher_.takes(post.author)) {
+    done = co_await posts_.announced(post.uri, {.by = post.author, .is_update = true});
+  } else if (is_shared_(post.uri)) {
+    const auto found = co_await posts_.shared(post.uri, /*by_sharing=*/true);
+    if (!found) done = std::unexpected(found.error());
+    if (found && *found == FetchedPosts::Shared::kPublished) done = "";
+  }
+  if (done && done->empty()) co_return Result<void>();
+  moderation_.take_back(post.author, post.uri, counted);
+  const bool is_over =
+      done || done.error().code == ErrorCode::kNotFound || clock_.wall_now() - post.published > kPatience;
+  if (is_over) co_return co_await store_.drop_put_off(post.uri);
+  CO_TRY_VOID(co_await put_off_again(std::move(post)));
+  co_return std::unexpected(done.error());
+}
+
+Task<Result<void>> PutOff::put_off_again(delivery::PublishedPost post) {
+  CO_TRY_VOID(co_await store_.put_off(std::move(post), clock_.wall_now() + Publisher::kTryAgain));
+  co_return Result<void>();
+}
+
+}  // namespace tagring::publisher

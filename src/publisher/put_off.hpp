@@ -1,0 +1,54 @@
+// Posts that were over the limits of their authors, published when the limits allow them: as their own
+// servers show them then, since whatever happens meanwhile, to the post, its author or the server's
+// permission, may be why they are to be seen nowhere.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/runtime.hpp"
+#include "delivery/store.hpp"
+#include "instances/moderation.hpp"
+#include "publisher/fetched_posts.hpp"
+#include "publisher/publisher.hpp"
+
+namespace tagring::publisher {
+
+class PutOff {
+ public:
+  PutOff(Publisher& publisher, FetchedPosts& posts, instances::Moderation& moderation, delivery::Store& store,
+         const Runtime& runtime)
+      : publisher_(publisher),
+        posts_(posts),
+        moderation_(moderation),
+        store_(store),
+        clock_(runtime.clock),
+        tasks_(runtime.executor) {}
+  // `is_shared`: the server of that post shares data with this node, whether or not it may publish.
+  void start(std::function<bool(const std::string& uri)> is_shared);
+  [[nodiscard]] Task<void> stop();
+
+ private:
+  static constexpr std::size_t kTriedAtOnce = 500;  // a minute
+  // What cannot be fetched is given up when it was written so long ago.
+  static constexpr Duration kPatience = std::chrono::days(7);
+
+  Task<void> publish();
+  Task<void> try_host(std::string host, std::vector<delivery::PublishedPost> posts);
+  Task<Result<void>> try_again(delivery::PublishedPost post);
+  Task<Result<void>> put_off_again(delivery::PublishedPost post);
+
+  Publisher& publisher_;
+  FetchedPosts& posts_;
+  instances::Moderation& moderation_;
+  delivery::Store& store_;
+  Clock& clock_;
+  std::function<bool(const std::string& uri)> is_shared_;
+  std::set<std::string> tried_;  // hosts
+  TaskGroup tasks_;
+};
+
+}  // namespace tagring::publisher
