@@ -238,6 +238,7 @@ Result<Content> parse_flag(const Source& source) {
   json::for_each(about, [&](const json::value& item) {
     if (Result<std::string> id = parse_id(&item, "object")) objects.push_back(*std::move(id));
   });
+  if (about == nullptr) return fail(ErrorCode::kInvalid, "object is missing");
   if (objects.empty()) return fail(ErrorCode::kInvalid, "object names nothing that has an address");
   std::string comment = json::text_of(source.object, "content");
   if (comment.empty()) comment = json::text_of(source.object, "summary");  // Lemmy

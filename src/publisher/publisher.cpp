@@ -7,6 +7,14 @@
 #include "http/url.hpp"
 
 namespace tagring::publisher {
+namespace {
+
+bool is_public(const fediverse::Note& note) {
+  return note.visibility == fediverse::Visibility::kPublic && note.may_be_announced;
+}
+
+}  // namespace
+
 // --- posts -------------------------------------------------------------------------------------------------
 
 Task<Publisher::Outcome> Publisher::post(fediverse::Note note, fediverse::RemoteActor author, bool is_update,
@@ -15,7 +23,7 @@ Task<Publisher::Outcome> Publisher::post(fediverse::Note note, fediverse::Remote
     co_return co_await take(std::move(note), std::move(author), is_update, std::move(signed_body));
   CO_TRY(const bool withdraws, co_await leave_what_is_known(&note, is_update));
   if (!withdraws) co_return "this node takes no posts of that author's server";
-  co_return co_await take_welcome(std::move(note), std::move(author), is_update, std::move(signed_body));
+  co_return co_await take_welcome(std::move(note), std::move(author), is_update, {});
 }
 
 Task<Publisher::Outcome> Publisher::take(fediverse::Note note, fediverse::RemoteActor author, bool is_update,
@@ -23,12 +31,13 @@ Task<Publisher::Outcome> Publisher::take(fediverse::Note note, fediverse::Remote
   if (moderation_.blocks().of_actor(note.author) != nullptr) {
     CO_TRY(const bool withdraws, co_await leave_what_is_known(&note, is_update));
     if (!withdraws) co_return "the author is blocked here";
+    signed_body.clear();
   }
   co_return co_await take_welcome(std::move(note), std::move(author), is_update, std::move(signed_body));
 }
 
 // Whoever may publish nothing may still take hashtags out of what was published before: leaves those that the
-// post has already. False if that is nothing.
+// post has already. False if nothing is taken out.
 Task<Result<bool>> Publisher::leave_what_is_known(fediverse::Note* note, bool is_update) {
   if (!is_update) co_return false;
   CO_TRY_VOID(co_await drop_put_off(note->id));
@@ -36,20 +45,20 @@ Task<Result<bool>> Publisher::leave_what_is_known(fediverse::Note* note, bool is
   if (!known && known.error().code == ErrorCode::kNotFound) co_return false;
   if (!known) co_return std::unexpected(known.error());
   std::erase_if(note->tags, [&](const Tag& tag) { return !std::ranges::binary_search(known->tags, tag); });
-  co_return true;
+  co_return !is_public(*note) || note->tags != known->tags;
 }
 
 Task<Publisher::Outcome> Publisher::take_welcome(fediverse::Note note, fediverse::RemoteActor author,
                                                  bool is_update, std::string signed_body) {
   if (!note.may_be_announced && !is_update) co_return "the author lets not everybody announce the post";
-  const bool is_public = note.visibility == fediverse::Visibility::kPublic && note.may_be_announced;
-  if (!is_public && !is_update) co_return "only posts addressed to the public (`to`) are relayed";
+  const bool for_all = is_public(note);
+  if (!for_all && !is_update) co_return "only posts addressed to the public (`to`) are relayed";
   delivery::PublishedPost post{note.id, note.author, note.published, {}};
   post.is_edit = is_update;
   if (note.updated && *note.updated > note.published) post.changed = *note.updated;
   // An edit that makes a post less than public takes it out of every tag.
   for (const Tag& tag : note.tags) {
-    if (is_public) post.tags.push_back(tag);
+    if (for_all) post.tags.push_back(tag);
   }
   std::erase_if(post.tags,
                 [this](const Tag& tag) { return !moderation_.blocks().check_tag(tag.canonical()); });
@@ -62,7 +71,7 @@ Task<Publisher::Outcome> Publisher::take_welcome(fediverse::Note note, fediverse
     co_return has_tags ? "too many hashtags: taken for advertising"
                        : "the post has no hashtags that are relayed here";
   }
-  if (known && is_update && is_public && !signed_body.empty()) {
+  if (known && is_update && for_all && !signed_body.empty()) {
     post.signed_copy = copies_.keep(signed_body);
     hand_on(*known, post.signed_copy, delivery::Op::kAdd);
   }
