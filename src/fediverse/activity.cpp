@@ -234,12 +234,14 @@ Result<Content> parse_flag(const Source& source) {
   const json::value* about = source.member("object");
   if (about != nullptr && about->is_array() && about->get_array().size() > source.limits.items_max)
     return fail(ErrorCode::kTooLarge, fmt::format("object has more than {} items", source.limits.items_max));
-  std::vector<std::string> objects;  // some software names messages and such besides, which have no address
+  // Some software names messages and such besides, which have no address.
+  std::vector<std::string> objects;
+  Result<std::string> id = fail(ErrorCode::kInvalid, "object is missing");
   json::for_each(about, [&](const json::value& item) {
-    if (Result<std::string> id = parse_id(&item, "object")) objects.push_back(*std::move(id));
+    id = parse_id(&item, "object");
+    if (id) objects.push_back(*id);
   });
-  if (about == nullptr) return fail(ErrorCode::kInvalid, "object is missing");
-  if (objects.empty()) return fail(ErrorCode::kInvalid, "object names nothing that has an address");
+  if (objects.empty()) return std::unexpected(id.error());
   std::string comment = json::text_of(source.object, "content");
   if (comment.empty()) comment = json::text_of(source.object, "summary");  // Lemmy
   return Flag{std::move(comment), std::move(objects)};

@@ -442,8 +442,7 @@ TEST(Activity, AFlagIsAboutWhateverHasAnAddress) {
   EXPECT_EQ(
       content_of<Flag>(activity(R"("type":"Flag","object":["urn:uuid:1","https://t.example/x",7])")).objects,
       std::vector<std::string>{"https://t.example/x"});
-  EXPECT_EQ(refusal(activity(R"("type":"Flag","object":["urn:uuid:1"])")),
-            "object names nothing that has an address");
+  EXPECT_EQ(refusal(activity(R"("type":"Flag","object":["urn:uuid:1"])")), "object is not an http(s) URL");
 }
 
 TEST(Activity, UndoOfAnAnnounce) {
