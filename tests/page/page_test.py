@@ -50,6 +50,7 @@ def main():
     only = arguments.parse_args().only
     with Network(ROOT / "run" / "page_test", nodes=NODES) as network:
         for i in range(NODES):
+            network.write_config(i, "[budget]\nreads_per_address = 10000\n")  # one address reads more here than people do
             network.start_node(i)
         network.start_origins(NODES)
         # Until then hashtags change their owners.

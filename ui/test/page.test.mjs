@@ -439,17 +439,18 @@ test("what a post smuggles in does not get into the page", async () => {
 
 test("without JavaScript, pages follow one another", () =>
   visit({ javaScriptEnabled: false, viewport: { width: 800, height: 1000 } }, async (page) => {
+    const texts = async () => (await posts(page).allInnerTexts()).map((text) => text.replace(/^.* ago$/m, ""));
     await page.goto(tagPage("caturday"));
-    const first = await posts(page).allInnerTexts();
+    const first = await texts();
     assert.equal(first.length, 20);
     for (const label of ["Copy", "Load images"]) assert.equal(await page.getByText(label, { exact: true }).isVisible(), false, label);
     await picture(page, "no-javascript");
     await page.getByRole("link", { name: "Older posts" }).click();
-    const second = await posts(page).allInnerTexts();
+    const second = await texts();
     assert.equal(second.length, 20);
     assert.equal(new Set([...first, ...second]).size, 40);
     await page.getByRole("link", { name: "Newer posts" }).click();
-    assert.deepEqual((await posts(page).allInnerTexts())[0], first[0]);
+    assert.deepEqual((await texts())[0], first[0]);
     await page.goto(tagPage("قطط"));
     await page.getByText("قطتي الجميلة").waitFor();
   }));
