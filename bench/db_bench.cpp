@@ -144,8 +144,11 @@ void publish_posts(Stores& stores) {
 std::unique_ptr<Stores> open(const std::string& place, const char* file) {
   static const SystemWallClock clock;
   sql::DatabaseOptions options;
-  (sql::is_postgres(place) ? options.postgres : options.path) =
-      sql::is_postgres(place) ? place : fmt::format("{}/{}", place, file);
+  if (place.contains('=') || place.starts_with("postgres")) {  // a connection string
+    options.postgres = place;
+  } else {
+    options.path = fmt::format("{}/{}", place, file);
+  }
   auto opened = open_stores(std::move(options), clock);
   if (opened) return std::move(*opened);
   fmt::print(stderr, "{}\n", opened.error().message);
