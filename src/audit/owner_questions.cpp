@@ -9,7 +9,6 @@
 #include "storage/statements.hpp"
 
 namespace tagring::audit {
-namespace {}  // namespace
 
 bool OwnerQuestions::is_self(const ring::Contact& owner) const {
   return owner.origin() == origin_of(notary_.actor());

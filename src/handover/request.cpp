@@ -6,7 +6,6 @@
 #include "ring/codec.hpp"
 
 namespace tagring::handover {
-namespace {}  // namespace
 
 json::object to_json(const Request& request, const std::string& network) {
   json::object body = {{"protocol", ring::kProtocolVersion},

@@ -6,7 +6,6 @@
 #include "http/url.hpp"
 
 namespace tagring::storage {
-namespace {}  // namespace
 
 Task<Result<redundancy::StorageReport>> StorageCalls::ask_report(ring::Contact owner, Tag tag) {
   std::string target = fmt::format("{}?tag={}", kPath, percent_encode(tag.canonical()));

@@ -5,7 +5,6 @@
 #include "http/url.hpp"
 
 namespace tagring::subscriber {
-namespace {}  // namespace
 
 Task<Result<void>> HashtagFollowers::load(std::function<void(const delivery::Follower&)> visit) {
   std::optional<Tag> tag;
