@@ -55,7 +55,9 @@ Task<Publisher::Outcome> Publisher::take_welcome(fediverse::Note note, fediverse
   if (!for_all && !is_update) co_return "only posts addressed to the public (`to`) are relayed";
   delivery::PublishedPost post{note.id, note.author, note.published, {}};
   post.is_edit = is_update;
-  if (note.updated && *note.updated > note.published) post.changed = *note.updated;
+  // Servers that name seconds date an edit of the first one as the post itself.
+  if (note.updated && (is_update || *note.updated > note.published))
+    post.changed = std::max(*note.updated, note.published);
   // An edit that makes a post less than public takes it out of every tag.
   for (const Tag& tag : note.tags) {
     if (for_all) post.tags.push_back(tag);

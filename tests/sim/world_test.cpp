@@ -155,6 +155,27 @@ TEST(World, AHashtagThatIsPutBackComesBackEverywhere) {
   }
 }
 
+// The first edit is from the moment of the post itself, and its node hears of both late.
+TEST(World, AHashtagThatWasOutForTheFirstSecondOnlyIsThere) {
+  World world(22, WorldOptions());
+  for (std::size_t i = 0; i < 4; ++i) world.start_node(i);
+  ASSERT_TRUE(world.run_until(std::chrono::minutes(5), [&] { return world.is_settled(); }));
+  world.set_instance_down(1, true);
+  world.publish(1, {"dogs", "music"});
+  world.edit(0, {"music"});
+  world.loop.run_for(std::chrono::seconds(1));
+  world.edit(0, {"music", "dogs"});
+  world.loop.run_for(std::chrono::seconds(20));
+  world.set_instance_down(1, false);
+  ASSERT_TRUE(world.run_until(std::chrono::minutes(5), [&] { return world.is_quiet(); })) << world.unrest();
+  for (const std::size_t i : world.up()) {
+    const auto read = world.history(i, "dogs", 20);
+    ASSERT_TRUE(read);
+    EXPECT_EQ(uris_of(*read), live_posts(world, "dogs")) << i;
+  }
+  EXPECT_EQ(live_posts(world, "dogs").size(), 1U);
+}
+
 // As when the others were restored from backups: nobody owes them anything any more.
 TEST(World, WhatIsTrueAndOneOwnerHasTheOthersGetInTheEnd) {
   WorldOptions options;
