@@ -84,18 +84,20 @@ def execute(command, limit, environment=None):
 def gtest(binary, limit, *arguments, **environment):
     """One GoogleTest binary; its own JSON report says how many tests it ran. None is a failure."""
     with tempfile.NamedTemporaryFile(suffix=".json") as report:
-        code, output = execute([binary, f"--gtest_output=json:{report.name}", "--gtest_brief=1", *arguments], limit, environment)
+        code, output = execute([binary, f"--gtest_output=json:{report.name}", *arguments], limit, environment)
+        told = "\n".join(line for line in output.splitlines() if not re.match(r"\[ RUN |\[ +OK \]|\[---", line))
         try:
             whole = json.loads(Path(report.name).read_text())
             tests = [test for suite in whole["testsuites"] for test in suite["testsuite"]]
         except (ValueError, KeyError):
-            return Result(failed=1, output=output)
+            last = ([""] + re.findall(r"^\[ RUN +\] (.*)", output, re.M))[-1]
+            return Result(failed=1, output=f"{told}\nended in the middle, in {last}")
     skipped = [test["name"] for test in tests if test["result"] == "SKIPPED"]
     failed = sum("failures" in test for test in tests)
     passed = sum(test["result"] == "COMPLETED" for test in tests) - failed
     if failed == 0 and (code != 0 or not passed + len(skipped)):
         failed = 1
-    return Result(passed, failed, len(skipped), output if failed else "\n".join(f"skipped: {name}" for name in skipped))
+    return Result(passed, failed, len(skipped), told if failed else "\n".join(f"skipped: {name}" for name in skipped))
 
 
 def script(command, limit, single=False, environment=None):

@@ -84,6 +84,8 @@ def test_counting(folder):
     check("a binary that tests nothing fails", (none.passed, none.failed) == (0, 1), none)
     skips = counted("skips", [{"name": "a", "result": "SKIPPED"}])
     check("what was skipped is neither", (skips.passed, skips.failed, skips.skipped) == (0, 0, 1) and "skipped: a" in skips.output, skips)
+    dies = run_tests.gtest(program(folder, "dies", "print('[ RUN      ] A.b\\n[       OK ] A.b\\n[ RUN      ] A.c\\nassertion failed'); sys.exit(6)"), 60)
+    check("who ends in the middle says in which test", dies.failed == 1 and dies.output.endswith("in A.c") and "assertion" in dies.output, dies)
     os.environ["TAGRING_SEED"] = "7"
     asks = program(folder, "asks", "sys.exit('TAGRING_SEED' in os.environ)")
     check("fixed seeds stay fixed", run_tests.execute([asks], 60)[0] == 0)
