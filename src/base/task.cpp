@@ -105,6 +105,7 @@ void TaskGroup::spawn(std::string name, Task<void> task) {
 void TaskGroup::cancel() { state_->cancel(); }
 
 void TaskGroup::reopen() {
+  if (!state_->cancelled) return;
   TR_ASSERT(state_->entries.empty());
   state_->cancelled = false;
 }

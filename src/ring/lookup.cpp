@@ -97,7 +97,10 @@ Duration Vserver::jittered(Duration base) {
   return Duration(static_cast<Duration::rep>(count / 2 + rng_.below(count + 1)));
 }
 
+// What is asked of a vserver that has stopped begins nothing: it may be gone before that ends.
 void Vserver::start() {
+  tasks_.reopen();
+  nudged_ = false;
   tasks_.spawn("stabilise", stabilise_for_ever());
   tasks_.spawn("fix_fingers", fix_fingers_for_ever());
 }
@@ -105,8 +108,6 @@ void Vserver::start() {
 Task<void> Vserver::stop() {
   tasks_.cancel();
   co_await tasks_.join();
-  tasks_.reopen();
-  nudged_ = false;
 }
 
 Task<void> Vserver::stabilise_for_ever() {

@@ -34,6 +34,27 @@ TEST(Bootstrap, WhoKnowsNobodyMayFoundARing) {
   node.stop();
 }
 
+// It may be gone before that ends. Started again, it does.
+TEST(Stopped, AVserverBeginsNothingThatItIsAskedFor) {
+  NodeAmongScripts node({real_contact(0)});
+  node.membership.start(Founding::kAtOnce);
+  node.loop.run_for(Duration(1));
+  node.stop();
+  Vserver& vserver = *node.membership.vservers()[0];
+  const auto notify = [&] {
+    return node.await(vserver.answer({Ring::kRelay, Notify{real_contact(1)}})).has_value();
+  };
+  EXPECT_TRUE(notify());
+  EXPECT_TRUE(node.await(vserver.answer({Ring::kRelay, Nudge{}})));
+  node.loop.run_for(std::chrono::minutes(1));
+  EXPECT_THAT(node.asked, IsEmpty());
+  vserver.start();
+  EXPECT_TRUE(notify());
+  node.loop.run_for(std::chrono::minutes(1));
+  EXPECT_THAT(node.asked, testing::Contains(real_contact(1).id));
+  node.stop();
+}
+
 TEST(Bootstrap, WhoMayNotFoundARingAsksAgainUntilSomebodyIsKnown) {
   NodeAmongScripts node({real_contact(0)});
   node.membership.start(Founding::kNever);
