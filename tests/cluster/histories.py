@@ -113,8 +113,8 @@ class Checker:
         for tag in tags:
             of = {uri: ops for (other, uri), ops in steps.items() if other == tag}
             found += self.present(f"feed of node {node}", tag, [uri for uri, ops in of.items() if ops[-1] == "add"])
-            if odd := {uri for uri, ops in of.items() if ops not in (["add"], ["remove"], ["add", "remove"])}:
-                found.append(f"feed of node {node} #{tag}: {some(odd)}: came or went more than once")
+            if odd := {uri: ops for uri, ops in of.items() if ops not in (["add"], ["remove"], ["add", "remove"])}:
+                found.append(f"feed of node {node} #{tag}: {some(odd)}: came or went more than once: {', '.join(next(iter(odd.values())))}")
             if invented := set(of) - self.ever[tag]:
                 found.append(f"feed of node {node} #{tag}: {some(invented)}: nobody wrote")
         return found
