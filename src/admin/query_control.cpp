@@ -101,6 +101,7 @@ Task<Reply> QueryControl::feed(std::string query) {
     for (delivery::FeedEntry& entry : page) {
       after = entry.seq;
       if (wanted && entry.event.tag != *wanted) continue;
+      if (entry.event.is_repeat()) continue;  // is there already: for nodes only
       found.push_back(std::move(entry));
       if (found.size() <= limit) continue;
       if (from_a_number) {

@@ -52,6 +52,18 @@ TEST_F(Events, APostOfAnotherHostIsTakenOnceItsOriginConfirmsIt) {
   EXPECT_THAT(history("caturday"), ElementsAre(foreign.uri));
 }
 
+// A node whose clock is behind dates what it hears by its own, and gets the true date from the next relay.
+TEST_F(Events, APostThatIsDatedAnewIsShownOnceInTheFeed) {
+  for (const char* updated : {"2026-01-01T00:00:01Z", "2026-01-01T00:00:02Z"}) {
+    json::object batch = *json::parse_object(batch_text("Add", peer, relay, {own}));
+    batch["object"].as_array().front().as_object()["updated"] = updated;
+    EXPECT_THAT(refusals_of(post_signed(json::serialize(batch), peer)), IsEmpty());
+    settle();
+  }
+  EXPECT_EQ(rows("SELECT uri FROM feed").size(), 2U) << "for nodes, of which one may have heard of its end";
+  EXPECT_EQ(json::parse_object(control("/feed").body)->at("entries").as_array().size(), 1U);
+}
+
 TEST_F(Events, APostThatItsOriginDoesNotHaveIsRefused) {
   for (const std::string& target : {relay, storage}) {
     expect_not_taken("Add", target, foreign, "far.example/notes/1 caturday not_found");
