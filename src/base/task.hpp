@@ -39,7 +39,7 @@ class TaskGroup {
   void spawn(std::string name, Task<void> task);
   // Each task's current await throws operation_aborted.
   void cancel();
-  // Allows spawn again after cancel() and join().
+  // Allows spawn again after cancel() and join(). Without a cancel() before it, nothing changes.
   void reopen();
   // Completes when every task has ended. Cancelling who waits here cancels the tasks, and is not answered
   // before they have ended.

@@ -97,7 +97,6 @@ Duration Vserver::jittered(Duration base) {
   return Duration(static_cast<Duration::rep>(count / 2 + rng_.below(count + 1)));
 }
 
-// What is asked of a vserver that has stopped begins nothing: it may be gone before that ends.
 void Vserver::start() {
   tasks_.reopen();
   nudged_ = false;

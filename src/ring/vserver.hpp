@@ -112,7 +112,8 @@ class Vserver {
   [[nodiscard]] Task<void> stabilise();
   // Refreshes one entry of the finger table (paper figure 2).
   [[nodiscard]] Task<void> fix_finger();
-  // Stabilises and fixes fingers in the background, at jittered intervals, until stop().
+  // Stabilises and fixes fingers in the background, at jittered intervals, until stop(). What a vserver that
+  // has stopped is asked for begins nothing, since it may be gone before that ends.
   void start();
   [[nodiscard]] Task<void> stop();
   // Stabilises soon, out of turn.
