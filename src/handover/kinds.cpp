@@ -27,6 +27,21 @@ Result<std::optional<storage::HistoryCursor>> cursor_of(const std::string& text)
   return cursor;
 }
 
+Result<void> in_order(bool is_behind) {
+  if (!is_behind) return fail(ErrorCode::kInvalid, "a page of a transfer does not move on");
+  return {};
+}
+
+// Of two keys of a segment the one that comes first, clockwise from where it begins.
+bool is_before(const Segment& segment, const RingId& a, const RingId& b) {
+  const RingId first = segment.from + RingId::power_of_two(0);
+  return a - first < b - first;
+}
+
+std::uint64_t feed_place(const Request& request) {
+  return request.after.empty() ? 0 : std::strtoull(request.after.c_str(), nullptr, 10);
+}
+
 }  // namespace
 
 // --- followers ---------------------------------------------------------------------------------------------
@@ -51,12 +66,15 @@ Task<Result<void>> FollowersKind::absorb(Request* request, std::string /*origin*
     if (!element.is_object()) co_return fail(ErrorCode::kInvalid, "a transfer item is no object");
     const json::object& item = element.get_object();
     CO_TRY(Tag tag, Tag::parse_canonical(json::text_of(item, "tag")));
+    CO_TRY(const std::optional<Tag> last, tag_of(request->after_tag));
     delivery::Follower next{std::move(tag),
                             json::text_of(item, "actor"),
                             json::text_of(item, "inbox"),
                             json::text_of(item, "follow_id"),
                             delivery::Via::kNode,
                             0};
+    CO_TRY_VOID(in_order(!last || is_before(request->segment, last->key(), next.tag.key()) ||
+                         (*last == next.tag && request->after < next.actor)));
     request->after_tag = next.tag.canonical();
     request->after = next.actor;
     CO_TRY_VOID(check_item(request->segment, next.tag, next.actor, next.inbox));
@@ -70,23 +88,25 @@ Task<Result<void>> FollowersKind::absorb(Request* request, std::string /*origin*
 // --- feed --------------------------------------------------------------------------------------------------
 
 Task<Result<json::object>> FeedKind::page(Request request) {
-  const std::uint64_t after = request.after.empty() ? 0 : std::strtoull(request.after.c_str(), nullptr, 10);
   CO_TRY(const std::vector<delivery::FeedEntry> entries,
-         co_await store_.feed_of_segment(request.segment, after, kPage));
+         co_await store_.feed_of_segment(request.segment, feed_place(request), kPage));
   co_return json::object{{"items", delivery::to_json(entries)}};
 }
 
 Task<Result<void>> FeedKind::absorb(Request* request, std::string origin, json::array items) {
   const json::value list = std::move(items);
   CO_TRY(const std::vector<delivery::FeedEntry> entries, delivery::feed_from_json(&list));
-  request->after = std::to_string(entries.back().seq);
+  std::uint64_t last = feed_place(*request);
   std::vector<delivery::TagEvent> events;
   belief::PostChecker::Relayed relayed;  // of which half, it is not asked: it may be one no more
   for (const delivery::FeedEntry& entry : entries) {
+    CO_TRY_VOID(in_order(last < entry.seq));
+    last = entry.seq;
     CO_TRY_VOID(check_item(request->segment, entry.event.tag, entry.event.uri, entry.event.author));
     relayed[entry.event.tag] = redundancy::kBothHalves;
     events.push_back(entry.event);
   }
+  request->after = std::to_string(last);
   CO_TRY(events, co_await feed_.news_of(std::move(events)));
   events = doubts_.hear(std::move(events), origin, relayed, *this);
   co_return co_await take_believed(std::move(events));
@@ -109,6 +129,8 @@ Task<Result<void>> SetsKind::absorb(Request* request, std::string /*origin*/, js
   const json::value list = std::move(items);
   CO_TRY(std::vector<redundancy::StorageSet> sets, kept_.hints().sets_from(&list));
   for (redundancy::StorageSet& set : sets) {
+    CO_TRY(const std::optional<Tag> last, tag_of(request->after_tag));
+    CO_TRY_VOID(in_order(!last || *last < set.tag));
     request->after_tag = set.tag.canonical();
     CO_TRY_VOID(co_await kept_.adopt(std::move(set)));
   }
@@ -137,11 +159,20 @@ Task<Result<json::object>> HistoryKind::page(Request request) {
 Task<Result<void>> HistoryKind::absorb(Request* request, std::string origin, json::array items) {
   const json::value list = std::move(items);
   CO_TRY(std::vector<storage::HistoryEntry> entries, storage::entries_from_json(&list));
+  std::optional<redundancy::Partition> last;
+  if (!request->after_tag.empty()) {
+    CO_TRY(last, redundancy::Partition::parse(request->after_tag));
+  }
+  CO_TRY(std::optional<storage::HistoryCursor> after, cursor_of(request->after));
   for (const storage::HistoryEntry& entry : entries) {
     CO_TRY_VOID(check_item(request->segment, entry.partition, entry.uri, entry.author));
+    CO_TRY_VOID(in_order(!last || is_before(request->segment, last->key(), entry.partition.key()) ||
+                         (*last == entry.partition && after && after->before(entry))));
+    last = entry.partition;
+    after = storage::HistoryCursor::of(entry);
   }
-  request->after_tag = entries.back().partition.name();
-  request->after = storage::HistoryCursor::of(entries.back()).text();
+  request->after_tag = last->name();
+  request->after = after->text();
   // What the other one has only heard is not its word: who says the same may be whom it heard.
   std::vector<storage::HistoryEntry> heard;
   for (std::size_t i = entries.size(); i-- > 0;) {

@@ -55,7 +55,8 @@ class FetchedKind : public Kind {
  public:
   using Kind::Kind;
   // Takes the items of a page of the node at `origin`, of which there is one at least, as far as it is to be
-  // believed, and moves the request on to the next. kInvalid if they are malformed.
+  // believed, and moves the request on to the next. kInvalid if they are malformed, or not all behind the
+  // last page, in the order of the kind: such pages need never end.
   [[nodiscard]] virtual Task<Result<void>> absorb(Request* request, std::string origin,
                                                   json::array items) = 0;
 };

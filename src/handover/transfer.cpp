@@ -1,5 +1,7 @@
 #include "handover/transfer.hpp"
 
+#include <algorithm>
+
 #include "hashtag/tag.hpp"
 #include "redundancy/partition.hpp"
 #include "storage/entries_json.hpp"
@@ -20,6 +22,7 @@ Transfer::Transfer(Options options, overlay::RingService& rings, FetchedKinds ki
       disputes_(disputes),
       client_(client),
       clock_(runtime.clock),
+      log_(runtime.log),
       tasks_(runtime.executor) {}
 
 unsigned Transfer::replicas(Ring ring) const {
@@ -43,11 +46,12 @@ Task<void> Transfer::fill(Ring ring, RingId id) {
   while (const std::optional<Segment> gap = vserver.missing()) {
     const std::uint64_t rivals_met = vserver.rivals_met();
     const std::vector<std::string> origins = co_await sources(ring, id, *gap);
-    bool complete = true;
-    for (const std::string& origin : origins) {
-      const Result<void> fetched = co_await fetch_from(origin, ring, vserver.self(), *gap, origins.size());
-      complete = complete && fetched.has_value();
-    }
+    Round round{origins.size(), clock_.now()};
+    std::vector<Task<Result<void>>> fetches;
+    for (const std::string& origin : origins)
+      fetches.push_back(fetch_in_round(origin, ring, vserver.self(), *gap, round));
+    const std::vector<Result<void>> fetched = co_await all_of(std::move(fetches));
+    const bool complete = std::ranges::all_of(fetched, &Result<void>::has_value);
     if (complete || ++attempts >= options_.attempts_max) {
       vserver.fetched(*gap, rivals_met);
       attempts = 0;
@@ -85,32 +89,51 @@ Task<std::vector<std::string>> Transfer::sources(Ring ring, RingId id, Segment p
   co_return std::vector<std::string>(origins.begin(), origins.end());
 }
 
+Instant Transfer::Round::end() const {
+  const Instant last = begun + kPatienceMax;
+  if (!first_done) return last;
+  return std::min(last, *first_done + std::max(kPatience, 2 * (*first_done - begun)));
+}
+
+// `round` lives as long as this. Who is left out counts as having given all.
+Task<Result<void>> Transfer::fetch_in_round(std::string origin, Ring ring, ring::Contact requester,
+                                            Segment positions, Round& round) {
+  Result<void> fetched = co_await fetch_from(origin, ring, std::move(requester), positions, round);
+  if (fetched && !round.first_done) round.first_done = clock_.now();
+  const bool is_left_out = !fetched && fetched.error().code == ErrorCode::kTooLarge;
+  if (!is_left_out) co_return fetched;
+  log_.info("source_left_out", {{"origin", origin}, {"because", fetched.error().message}});
+  co_return Result<void>();
+}
+
 Task<Result<void>> Transfer::fetch_from(std::string origin, Ring ring, ring::Contact requester,
-                                        Segment positions, std::size_t sources) {
+                                        Segment positions, const Round& round) {
   Request request;
-  request.sources = sources;
+  request.sources = round.sources;
   request.ring = ring;
   request.requester = std::move(requester);
   if (ring == Ring::kStorage) {
     request.segment = positions;
-    CO_TRY_VOID(co_await fetch(origin, request, kinds_.sets));
+    CO_TRY_VOID(co_await fetch(origin, request, kinds_.sets, round));
   }
   for (const Segment& segment : key_segments(positions, replicas(ring))) {
     request.segment = segment;
     if (ring == Ring::kStorage) {
-      CO_TRY_VOID(co_await fetch(origin, request, kinds_.history));
+      CO_TRY_VOID(co_await fetch(origin, request, kinds_.history, round));
       continue;
     }
-    CO_TRY_VOID(co_await fetch(origin, request, kinds_.followers));
-    CO_TRY_VOID(co_await fetch(origin, request, kinds_.feed));
+    CO_TRY_VOID(co_await fetch(origin, request, kinds_.followers, round));
+    CO_TRY_VOID(co_await fetch(origin, request, kinds_.feed, round));
   }
   co_return Result<void>();
 }
 
-// `kind` lives as long as this.
-Task<Result<void>> Transfer::fetch(std::string origin, Request request, FetchedKind& kind) {
+// `kind` and `round` live as long as this. kTooLarge if there is no end of it while the round lasts.
+Task<Result<void>> Transfer::fetch(std::string origin, Request request, FetchedKind& kind,
+                                   const Round& round) {
   request.kind = kind.name();
   for (;;) {
+    if (clock_.now() > round.end()) co_return fail(ErrorCode::kTooLarge, "no end of " + request.kind);
     CO_TRY(json::object page, co_await ask(origin, request));
     json::value* items = page.if_contains("items");
     if (items == nullptr || !items->is_array())
@@ -136,7 +159,10 @@ Task<Result<void>> Transfer::fetch_partition(std::string origin, ring::Contact r
   request.segment = {key - RingId::power_of_two(0), key};
   request.kind = "shelf";
   request.partition = from.name();
+  const Instant end = clock_.now() + kPatienceMax;
+  std::optional<storage::HistoryCursor> last;
   for (;;) {
+    if (clock_.now() > end) co_return fail(ErrorCode::kTooLarge, "no end of the part");
     CO_TRY(const json::object page, co_await ask(origin, request));
     const std::int64_t known = json::get_int(page, "version").value_or(0);
     if (known < 0 || static_cast<std::uint64_t>(known) < version)
@@ -146,9 +172,12 @@ Task<Result<void>> Transfer::fetch_partition(std::string origin, ring::Contact r
     fetched_ += count;
     for (storage::HistoryEntry& entry : entries) {
       CO_TRY_VOID(check_item(request.segment, entry.partition, entry.uri, entry.author));
-      request.after = storage::HistoryCursor::of(entry).text();
+      if (last && !last->before(entry))
+        co_return fail(ErrorCode::kInvalid, "a page of a transfer does not move on");
+      last = storage::HistoryCursor::of(entry);
       entry.partition = to;
     }
+    if (last) request.after = last->text();
     CO_TRY_VOID(co_await disputes_.adopt(std::move(entries), origin));
     if (count < kPage) co_return Result<void>();
   }
@@ -180,7 +209,8 @@ Task<Result<void>> Transfer::take_over_from(Ring ring, ring::Contact leaver, rin
   const auto from = RingId::from_hex(json::text_of(answer, "from"));
   const auto to = RingId::from_hex(json::text_of(answer, "to"));
   if (!from || to != leaver.id) co_return fail(ErrorCode::kInvalid, "the leaver names no segment of its own");
-  co_return co_await fetch_from(leaver.origin(), ring, std::move(asked), {*from, *to}, 1);
+  const Round round{1, clock_.now()};
+  co_return co_await fetch_from(leaver.origin(), ring, std::move(asked), {*from, *to}, round);
 }
 
 }  // namespace tagring::handover

@@ -3,10 +3,12 @@
 // successor.
 #pragma once
 
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "base/log.hpp"
 #include "base/runtime.hpp"
 #include "federation/signed_client.hpp"
 #include "handover/kinds.hpp"
@@ -35,6 +37,12 @@ class Transfer {
         5;  // then a new owner serves with what it got: replicas and retries make up for the rest
   };
   static constexpr std::string_view kPath = "/tagring/v1/transfer";
+  // All who may have the data are asked at once. When one of them has given all, the others have as long
+  // again twice over, but at least so long; and nobody has longer than that. Who goes on then is left out: a
+  // liar need not come to an end. What it had comes by reconciling, and from who owned it before
+  // (reassign_queue.hpp).
+  static constexpr Duration kPatience = std::chrono::minutes(1);
+  static constexpr Duration kPatienceMax = std::chrono::hours(1);
 
   Transfer(Options options, overlay::RingService& rings, FetchedKinds kinds, storage::Disputes& disputes,
            federation::SignedClient& client, const Runtime& runtime);
@@ -58,11 +66,21 @@ class Transfer {
   [[nodiscard]] std::uint64_t fetched() const { return fetched_; }  // items
 
  private:
+  // Those who are asked for the same data at once.
+  struct Round {
+    std::size_t sources = 1;
+    Instant begun;
+    std::optional<Instant> first_done = std::nullopt;
+
+    [[nodiscard]] Instant end() const;
+  };
   Task<void> fill(Ring ring, RingId vserver);
   Task<Result<void>> take_over_from(Ring ring, ring::Contact leaver, ring::Contact asked);
+  Task<Result<void>> fetch_in_round(std::string origin, Ring ring, ring::Contact requester, Segment positions,
+                                    Round& round);
   Task<Result<void>> fetch_from(std::string origin, Ring ring, ring::Contact requester, Segment positions,
-                                std::size_t sources);
-  Task<Result<void>> fetch(std::string origin, Request request, FetchedKind& kind);
+                                const Round& round);
+  Task<Result<void>> fetch(std::string origin, Request request, FetchedKind& kind, const Round& round);
   [[nodiscard]] unsigned replicas(Ring ring) const;
 
   Options options_;
@@ -71,6 +89,7 @@ class Transfer {
   storage::Disputes& disputes_;
   federation::SignedClient& client_;
   Clock& clock_;
+  Log& log_;
   std::set<std::pair<Ring, RingId>> filling_;
   std::set<std::pair<Ring, RingId>> taking_over_;  // from these
   std::uint64_t fetched_ = 0;

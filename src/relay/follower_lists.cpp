@@ -7,9 +7,6 @@
 namespace tagring::relay {
 namespace {
 
-constexpr std::size_t kPage = 1'000;  // followers in one answer
-constexpr std::size_t kListMax = 100'000;
-
 WallTime time_of(const json::object& item) {
   return WallTime(Duration(std::max<std::int64_t>(0, json::get_int(item, "at").value_or(0))));
 }
@@ -42,19 +39,25 @@ json::object FollowerLists::page(const Tag& tag, const std::string& after) const
   return page;
 }
 
-void FollowerLists::read_page(const json::object& page, List* into) const {
+void FollowerLists::read_page(const json::object& page, List* list) const {
   json::for_each(json::find(page, "followers"), [&](const json::value& element) {
-    if (!element.is_object() || into->size() >= kListMax) return;
+    if (!element.is_object() || list->size() >= kPage * kPagesMax) return;
     const json::object& item = element.get_object();
     const std::string actor = json::text_of(item, "actor");
     const std::string inbox = json::text_of(item, "inbox");
     const std::string node = origin_of(actor);
     if (node.empty() || node == identity_.origin() || places_.rings().is_blocked_at(actor)) return;
     if (origin_of(inbox) != node) return;
-    const Listed listed{inbox, time_of(item)};
-    const auto [it, fresh] = into->try_emplace(actor, listed);
-    if (!fresh && it->second.at <= listed.at) it->second = listed;
+    list->insert_or_assign(actor, Listed{inbox, time_of(item)});
   });
+}
+
+void FollowerLists::merge(List list, List* into) {
+  into->merge(list);
+  for (auto& [actor, listed] : list) {
+    Listed& known = into->at(actor);
+    if (known.at <= listed.at) known = std::move(listed);
+  }
 }
 
 FollowerLists::Changes FollowerLists::changes(const Tag& tag, const List& list) const {

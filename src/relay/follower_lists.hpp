@@ -52,9 +52,14 @@ class FollowerLists {
 
   // A page of this node's list, by actor after that one: {"followers", "after"?}.
   [[nodiscard]] json::object page(const Tag& tag, const std::string& after) const;
-  // Adds a page of another relay's list: of what several say of one follower, the latest request counts. What
-  // is malformed is left out, as are followers whom this node gives nothing.
-  void read_page(const json::object& page, List* into) const;
+  // Adds a page of another relay's list. What is malformed is left out, as are followers whom this node gives
+  // nothing.
+  void read_page(const json::object& page, List* list) const;
+  // Of what several relays say of one follower, the latest request counts. Each has its own limit, so that
+  // the list of one keeps nobody off that another one names.
+  static void merge(List list, List* into);
+  static constexpr std::size_t kPage = 1'000;    // followers in one answer
+  static constexpr std::size_t kPagesMax = 100;  // of one list
 
   // Whom a list has that this node lacks, as long as it has not been asked later not to follow. (Who follows
   // no more is told by nobody else: a relay that lies would take the others' followers away.)

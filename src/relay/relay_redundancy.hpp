@@ -113,6 +113,7 @@ class RelayRedundancy {
   Task<void> drain(Tag tag);
   // --- lists ---
   Task<Result<unsigned>> pull(Tag tag, std::string origin, unsigned of, FollowerLists::List* into);
+  Task<Result<unsigned>> pull_pages(Tag tag, std::string origin, unsigned of, FollowerLists::List* list);
   Task<Result<unsigned>> pull_at_rest(Tag tag, unsigned of);
   Task<void> pull_by_turns(Tag tag);
   Task<void> apply_list(Tag tag);

@@ -19,22 +19,31 @@ json::object to_json(const RelayCalls::Count& count) {
 
 // --- lists of followers ------------------------------------------------------------------------------------
 
-// Adds the list of a relay. Of how many relays it knows.
+// Adds the list of a relay, as far as it came. Of how many relays it knows.
 Task<Result<unsigned>> RelayRedundancy::pull(Tag tag, std::string origin, unsigned of,
                                              FollowerLists::List* into) {
+  FollowerLists::List list;
+  Result<unsigned> relays = co_await pull_pages(tag, std::move(origin), of, &list);
+  FollowerLists::merge(std::move(list), into);
+  co_return relays;
+}
+
+Task<Result<unsigned>> RelayRedundancy::pull_pages(Tag tag, std::string origin, unsigned of,
+                                                   FollowerLists::List* list) {
   std::string after;
-  for (;;) {
+  for (std::size_t page_number = 0; page_number < FollowerLists::kPagesMax; ++page_number) {
     json::object request = {{"action", "list"}, {"after", after}};
     CO_TRY(const json::object page, co_await calls_.ask(origin, tag, of, std::move(request)));
     const auto relays = json::get_int(page, "relays");
     if (!relays || !redundancy::is_relay_count(*relays))
       co_return fail(ErrorCode::kInvalid, "a list without 'relays'");
-    lists_.read_page(page, into);
+    lists_.read_page(page, list);
     const std::string next = json::text_of(page, "after");
     if (next.empty()) co_return static_cast<unsigned>(*relays);
     if (next <= after) co_return fail(ErrorCode::kInvalid, "a page of followers does not move on");
     after = next;
   }
+  co_return fail(ErrorCode::kTooLarge, "a list of followers has no end");
 }
 
 // From all relays at rest that answer, anew. The greatest number of relays that one of them knows of.

@@ -76,7 +76,11 @@ Task<Result<void>> Disputes::take(std::vector<HistoryEntry> entries, std::string
   for (std::size_t i = 0; i < entries.size(); ++i) {
     HistoryEntry& entry = entries[i];
     const Key key{entry.partition, entry.uri};
-    if (!mine[i]) {
+    const auto open = open_.find(key);
+    // Another source may have given it a moment ago, so that it is just being written.
+    const bool is_arriving = !mine[i] && as_new_owner && open != open_.end() && open->second.is_alone &&
+                             same(open->second.entry, entry);
+    if (!mine[i] && !is_arriving) {
       if (!as_new_owner && (was_settled(key, entry) || is_probed(entry, from, &probes))) continue;
       unknown.push_back(entry);
       const bool removed = entry.removed;
@@ -86,9 +90,13 @@ Task<Result<void>> Disputes::take(std::vector<HistoryEntry> entries, std::string
              .is_hearsay = true,
              .is_alone = as_new_owner,
              .due = clock_.now() + (as_new_owner ? kHearsayWait : kHeardWait)});
-    } else if (!same(*mine[i], entry)) {
+      continue;
+    }
+    if (mine[i] && !same(*mine[i], entry)) {
       if (!was_settled(key, entry)) differ(*mine[i], std::move(entry), from);
-    } else if (const auto open = open_.find(key); open != open_.end() && open->second.is_alone) {
+      continue;
+    }
+    if (open != open_.end() && open->second.is_alone) {
       Dispute& dispute = open->second;
       if (dispute.from == kNobody) {
         dispute.from = from;
@@ -98,6 +106,7 @@ Task<Result<void>> Disputes::take(std::vector<HistoryEntry> entries, std::string
       }
       if (as_new_owner && 1 + dispute.others.size() >= enough) open_.erase(open);
     }
+    if (is_arriving) unknown.push_back(std::move(entry));
   }
   if (unknown.empty()) co_return Result<void>();
   co_return co_await history_.put(std::move(unknown));

@@ -24,6 +24,8 @@ Request request(const Segment& segment) {
   return made;
 }
 
+MATCHER(IsInvalid, "") { return !arg && arg.error().code == ErrorCode::kInvalid; }
+
 json::array items_of(const json::object& page) { return page.at("items").as_array(); }
 
 class KindsTest : public RoleTest {
@@ -139,6 +141,27 @@ TEST_F(KindsTest, HistoryOfOtherKeysIsRefusedWhole) {
   EXPECT_THAT(kept_of("cats"_tag), IsEmpty());
 }
 
+json::object post_at(std::int64_t published) {
+  return {{"tag", "cats"},
+          {"uri", "https://a.example/" + std::to_string(published)},
+          {"author", "https://a.example/u"},
+          {"published", published}};
+}
+
+TEST_F(KindsTest, APageOfHistoryThatDoesNotMoveOnIsRefused) {
+  HistoryKind history(kept, disputes, reads);
+  Request next = request(kCats);
+  ASSERT_TRUE(run(history.absorb(&next, kFrom, {post_at(9'000), post_at(8'000)})));
+  const Request second = next;
+  EXPECT_THAT(run(history.absorb(&next, kFrom, {post_at(8'000)})), IsInvalid());
+  next = second;
+  EXPECT_THAT(run(history.absorb(&next, kFrom, {post_at(8'500)})), IsInvalid());
+  next = second;
+  EXPECT_THAT(run(history.absorb(&next, kFrom, {post_at(7'000), post_at(7'500)})), IsInvalid());
+  next = second;
+  EXPECT_TRUE(run(history.absorb(&next, kFrom, {post_at(7'000)})));
+}
+
 TEST_F(KindsTest, APartitionThatNobodyReadsIsNotTaken) {
   HistoryKind history(kept, disputes, reads);
   const RingId key = redundancy::partition_key(kKey, 32);
@@ -166,6 +189,7 @@ TEST_F(KindsTest, SetsAreAskedForByPositionAndKept) {
   Request next = request({});
   ASSERT_TRUE(run(SetsKind(other_kept).absorb(&next, kFrom, items_of(*page))));
   EXPECT_EQ(other_kept.of("cats"_tag).replicas, 8U);
+  EXPECT_THAT(run(SetsKind(other_kept).absorb(&next, kFrom, items_of(*page))), IsInvalid()) << "no next page";
   finish(other_kept.stop());
 }
 
@@ -209,6 +233,8 @@ TEST_F(KindsTest, WhomTheNewOwnerFollowedItselfIsNoFollower) {
   EXPECT_FALSE(followers.follows("cats"_tag, "https://n2.example/actor"));
   EXPECT_TRUE(followers.follows("cats"_tag, "https://other.example/actor"));
   EXPECT_EQ(next.after, "https://other.example/actor");
+  EXPECT_THAT(run(kind.absorb(&next, kFrom, {item("other.example")})), IsInvalid()) << "the same page again";
+  EXPECT_THAT(run(kind.absorb(&next, kFrom, {item("n3.example")})), IsInvalid()) << "an earlier one";
   EXPECT_FALSE(run(kind.absorb(&next, kFrom, {item("other.example", "Cats")}))) << "not canonical";
 }
 

@@ -1,7 +1,13 @@
 // Whole nodes of which a part lies. "tagring sim liars" takes the same figures of larger networks.
 #include "runs/liars.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+
+#include "delivery/wire.hpp"
+#include "handover/transfer.hpp"
+#include "hashtag/tag.hpp"
+#include "tests/sim/fixture.hpp"
 
 namespace tagring::sim {
 namespace {
@@ -49,6 +55,67 @@ TEST(Liars, OfOneRoleTellNoOthers) {
   const runs::LiarRunResult result = runs::run_liars(options);
   ASSERT_EQ(result.lies.size(), 1U);
   EXPECT_GT(result.lies.at("publisher"), 50U);
+}
+
+// Of all roles the one whose lies have no end: each page of followers that it hands over is the same.
+TEST(Liars, AKeeperKeepsNobodyFromServing) {
+  runs::LiarRunOptions options = small();
+  options.malicious = 0.2;
+  options.nodes = 20;
+  options.roles = {.relay = false, .storage = false, .keeper = true, .publisher = false};
+  const runs::LiarRunResult result = runs::run_liars(options);
+  EXPECT_GT(result.hashtags_counted, 0U);
+  EXPECT_GT(result.lies.at("keeper"), 50U);
+  EXPECT_TRUE(result.rested) << "everybody serves what it owns, and nothing is owed";
+  EXPECT_EQ(result.lost, 0U);
+}
+
+// A hashtag of the segment.
+std::optional<Tag> tag_in(const Segment& keys) {
+  for (int n = 0; n < 2'000; ++n) {
+    Tag tag = Tag::from_canonical(fmt::format("topic{}", n));
+    if (keys.contains(tag.key())) return tag;
+  }
+  return std::nullopt;
+}
+
+// One post of a feed that goes on and on, in order.
+std::optional<HttpResponse> next_of_endless_feed(const HttpRequest& request) {
+  const Result<json::object> body = json::parse_object(request.body);
+  if (!body || json::text_of(*body, "kind") != "feed") return std::nullopt;
+  const Segment keys{*RingId::from_hex(json::text_of(*body, "from")),
+                     *RingId::from_hex(json::text_of(*body, "to"))};
+  const std::optional<Tag> tag = tag_in(keys);
+  if (!tag) return std::nullopt;
+  const std::string after = json::text_of(*body, "after");
+  const std::uint64_t seq = after.empty() ? 1 : std::stoull(after) + 1;
+  const std::string author = "https://nowhere.example/users/alice";
+  const delivery::FeedEntry entry{seq,
+                                  {*tag, delivery::Op::kAdd, fmt::format("{}/{}", author, seq), author,
+                                   WallTime(std::chrono::seconds(seq)), true}};
+  HttpResponse response;
+  response.headers.add("Content-Type", "application/json");
+  response.body = json::serialize(json::object{{"items", delivery::to_json(std::vector{entry})}});
+  return response;
+}
+
+TEST(Liars, WhoseFeedHasNoEndKeepsNobodyFromServing) {
+  std::uint64_t told = 0;
+  WorldOptions options;
+  options.lie = [&](std::size_t node, const HttpRequest& request) -> std::optional<HttpResponse> {
+    if (node != 1 || request.target != handover::Transfer::kPath) return std::nullopt;
+    std::optional<HttpResponse> lie = next_of_endless_feed(request);
+    if (lie) ++told;
+    return lie;
+  };
+  World world(7, options);
+  for (std::size_t i = 0; i < 4; ++i) world.start_node(i);
+  world.loop.run_for(std::chrono::seconds(30));
+  const std::uint64_t before = told;
+  world.start_node(4);
+  EXPECT_TRUE(world.run_until(3 * handover::Transfer::kPatience, [&] { return world.is_settled(); }))
+      << world.unsettled();
+  EXPECT_GT(told, before + 10) << "it was asked, and told more and more";
 }
 
 TEST(Liars, OfOneSeedDoTheSame) {
