@@ -104,7 +104,8 @@ Task<Result<void>> Disputes::take(std::vector<HistoryEntry> entries, std::string
                  std::ranges::find(dispute.others, from) == dispute.others.end()) {
         dispute.others.push_back(from);
       }
-      if (as_new_owner && 1 + dispute.others.size() >= enough) open_.erase(open);
+      dispute.is_backed = dispute.is_backed || (as_new_owner && 1 + dispute.others.size() >= enough);
+      if (dispute.is_backed && origins_.hosts().is_known(host_of(entry.uri))) open_.erase(open);
     }
     if (is_arriving) unknown.push_back(std::move(entry));
   }
@@ -205,6 +206,10 @@ Task<void> Disputes::resolve_one(Key key) {
   const auto found = co_await history_.find(std::move(keys));
   const auto open = open_.find(key);
   if (open == open_.end()) co_return;  // settled meanwhile
+  if (open->second.is_backed && origins_.hosts().is_known(host_of(key.second))) {
+    open_.erase(open);
+    co_return;
+  }
   if (!found) {
     put_off(key, open->second, kRemovalWait);
     co_return;

@@ -4,10 +4,11 @@
 // What this node lacks it takes at once, since most of it is true, and looks at it a minute later; a new
 // owner, which lacks everything, ten minutes later, and only where not enough of its sources gave it. Of a
 // host at which nothing was lately (belief::AskedHosts) an owner takes nothing before some of it was seen
-// there, and a new owner keeps nothing that too few gave it. What this node has stays until the post's server
-// has been asked: a few at a time, once more when caches have let go of what is said to be removed, and ever
-// more seldom about the same post. Where a server does not answer, everybody keeps what they have; so what it
-// published outlives it.
+// there, and a new owner keeps nothing that too few gave it; what enough gave it counts once anything is
+// there (liars may be more than half, and then a single look shows that they name a host which has nothing).
+// What this node has stays until the post's server has been asked: a few at a time, once more when caches
+// have let go of what is said to be removed, and ever more seldom about the same post. Where a server does
+// not answer, everybody keeps what they have; so what it published outlives it.
 #pragma once
 
 #include <map>
@@ -75,6 +76,7 @@ class Disputes {
     bool is_hearsay = false;               // what this node has of it is what somebody said
     bool is_alone = false;                 // and of a new owner, what not enough others have said yet
     std::vector<std::string> others = {};  // those who have
+    bool is_backed = false;                // enough did; but at its host nothing was seen lately
     bool is_promised = false;              // this node may have signed that it has it
     bool is_probe = false;                 // is anything there? Nothing is taken, whatever comes of it
     std::optional<WallTime> left = {};     // its server bears out that it was removed, then

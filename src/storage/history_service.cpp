@@ -234,7 +234,7 @@ Task<std::vector<HistoryService::Looked>> HistoryService::look_at_all(Tag tag,
   co_return all;
 }
 
-// The post's server decides; where it cannot be asked, the most of the owners.
+// The post's server decides; where it cannot be asked now, the most of the owners.
 Task<HistoryService::Looked> HistoryService::look(Tag tag, Disagreement disagreement) {
   HistoryEntry entry = std::move(disagreement.entry);
   Result<belief::Answer> answer = fail(ErrorCode::kConflict, "");
@@ -249,6 +249,8 @@ Task<HistoryService::Looked> HistoryService::look(Tag tag, Disagreement disagree
     co_return Looked{entry.uri, entry, true};
   }
   if (belief::is_refuted(answer.error().code)) co_return Looked{entry.uri, std::nullopt, true};
+  // It is left alone because nothing was there of what was named before: that is no reason to believe more.
+  if (origins_.hosts().has_nothing(host_of(entry.uri))) co_return Looked{entry.uri, std::nullopt, false};
   disagreement.entry = std::move(entry);
   co_return as_most_say(disagreement);
 }

@@ -236,9 +236,39 @@ TEST_F(DisputesTest, WhatIsRemovedAfterALookIsRemovedBeforeLong) {
 TEST_F(DisputesTest, ANewOwnerTakesWhatItIsGivenAtOnce) {
   adopt(entry(), kB);
   EXPECT_THAT(all(), ElementsAre(entry()));
-  adopt(entry(), kC);
+}
+
+TEST_F(DisputesTest, WhatTwoGaveANewOwnerCostsOneLookAtItsHost) {
+  for (int n = 0; n < 9; ++n) {
+    HistoryEntry given = entry();
+    given.uri = "https://post.example/" + std::to_string(n);
+    servers.publish(given.uri, kAuthor, "cats", kDate);
+    adopt(given, kB);
+    adopt(given, kC);
+  }
   pass(minutes(30));
-  EXPECT_EQ(servers.asked_in_all(), 0) << "two say the same";
+  EXPECT_EQ(all().size(), 9U);
+  EXPECT_LE(servers.asked_in_all(), 2) << "a post and its author";
+  HistoryEntry later = entry();
+  later.uri = "https://post.example/later";
+  adopt(later, kB);
+  adopt(later, kC);
+  pass(minutes(30));
+  EXPECT_LE(servers.asked_in_all(), 2) << "two say the same, of a host that is known";
+  EXPECT_EQ(all().size(), 10U);
+}
+
+TEST_F(DisputesTest, WhatTwoLiarsGaveANewOwnerOfAHostThatHasNothingIsForgotten) {
+  for (int n = 0; n < 9; ++n) {
+    HistoryEntry invented = entry();
+    invented.uri = "https://post.example/" + std::to_string(n);
+    adopt(invented, kB);
+    adopt(invented, kC);
+  }
+  EXPECT_EQ(all().size(), 9U);
+  pass(minutes(30));
+  EXPECT_LE(servers.asked_in_all(), 4);
+  EXPECT_THAT(all(), IsEmpty());
 }
 
 TEST_F(DisputesTest, WhatOneAloneGaveANewOwnerIsLookedAt) {
