@@ -35,7 +35,7 @@ Task<Result<OwnerAnswer>> OwnerQuestions::ask(AuditedOwner owner, Tag tag, unsig
                                    percent_encode(tag.canonical()), partition, hour, ids);
   CO_TRY(const json::object body,
          co_await rings_.ask_owner(owner.contact, std::move(target), clock_.now() + kAuditTimeout));
-  hints_.read_answer(body, {tag});
+  hints_.read_answer(body, {tag}, owner.contact.origin());
   const json::object* said = json::get_object(body, "head");
   CO_TRY(storage::Head head, storage::head_from_json(said == nullptr ? json::object() : *said));
   OwnerAnswer answer{std::move(head)};

@@ -42,11 +42,12 @@ Task<Result<ring::Owner>> OwnerPlaces::find_owner_anew(Ring ring, RingId key) {
   return rings_.of(ring).find_owner(key);
 }
 
-void OwnerPlaces::read_answer(Ring ring, const json::object& answer, const std::set<Tag>& tags) {
+void OwnerPlaces::read_answer(Ring ring, const json::object& answer, const std::set<Tag>& tags,
+                              const std::string& owner) {
   if (ring == Ring::kRelay) {
     relays_.read_answer(answer, tags);
   } else {
-    storage_.read_answer(answer, tags);
+    storage_.read_answer(answer, tags, owner);
   }
 }
 

@@ -41,8 +41,9 @@ class OwnerPlaces {
   [[nodiscard]] std::vector<redundancy::OverloadToken> tokens(const std::set<Tag>& tags) const {
     return relays_.tokens(tags);
   }
-  // An owner has answered something about these tags.
-  void read_answer(Ring ring, const json::object& answer, const std::set<Tag>& tags);
+  // The owner at that origin has answered something about these tags.
+  void read_answer(Ring ring, const json::object& answer, const std::set<Tag>& tags,
+                   const std::string& owner);
   // An owner has refused what belongs there by what is known.
   void doubt(Ring ring, const Tag& tag);
 

@@ -209,7 +209,7 @@ Task<Result<std::vector<Refusal>>> OwnerQueue::send_events(std::string origin, R
   const Result<HttpResponse> response = co_await client_.deliver(origin + "/inbox", body);
   Result<std::vector<Refusal>> refusals = read_results(response);
   const auto answer = refusals ? json::parse_object(response->body) : Result<json::object>();
-  if (refusals && answer) places_.read_answer(ring, *answer, tags);
+  if (refusals && answer) places_.read_answer(ring, *answer, tags, origin);
   if (refusals) observer_.answered(origin, ring, events, *refusals, response->body);
   co_return refusals;
 }

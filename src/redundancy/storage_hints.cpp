@@ -1,5 +1,9 @@
 #include "redundancy/storage_hints.hpp"
 
+#include <algorithm>
+#include <tuple>
+
+#include "base/counted.hpp"
 #include "hashtag/tag.hpp"
 #include "redundancy/relay_place.hpp"
 
@@ -9,6 +13,8 @@ namespace {
 constexpr Duration kHintLife = std::chrono::hours(1);
 constexpr Duration kJustNow = std::chrono::seconds(1);
 constexpr std::size_t kHintsMax = 10'000;
+constexpr std::size_t kOwnersMax = 16;  // of a hashtag
+constexpr std::size_t kEnoughToDoubtOne = 3;
 constexpr std::int64_t kVersionMax = std::int64_t{1} << 53U;
 
 }  // namespace
@@ -27,39 +33,54 @@ void StorageHints::keep(StorageSet set) {
   kept_.insert_or_assign(std::move(tag), std::move(set));
 }
 
+bool StorageHints::is_fresh(const Hint& hint) const { return clock_.now() - hint.told < kHintLife; }
+
 StorageSet StorageHints::known(const Tag& tag) const {
-  StorageSet set = kept(tag);
-  const auto hint = hints_.find(tag);
-  const bool is_good = hint != hints_.end() && clock_.now() - hint->second.told < kHintLife;
-  if (is_good && supersedes(hint->second.set, set)) set = hint->second.set;
-  return set;
-}
-
-void StorageHints::learn(StorageSet set) {
-  const auto it = hints_.find(set.tag);
-  if (it != hints_.end()) {
-    const bool is_old = supersedes(it->second.set, set) && clock_.now() - it->second.told < kHintLife;
-    if (!is_old) it->second = {std::move(set), clock_.now()};
-    return;
+  const StorageSet own = kept(tag);
+  const auto said = hints_.find(tag);
+  if (said == hints_.end()) return own;
+  std::vector<StorageSet> sets;
+  for (const auto& [owner, hint] : said->second) {
+    if (is_fresh(hint)) sets.push_back(hint.set);
   }
-  if (hints_.size() >= kHintsMax)
-    std::erase_if(hints_, [this](const auto& entry) { return clock_.now() - entry.second.told > kHintLife; });
-  if (hints_.size() >= kHintsMax) hints_.erase(hints_.begin());
-  Tag tag = set.tag;
-  hints_.emplace(std::move(tag), Hint{std::move(set), clock_.now()});
+  if (sets.empty()) return own;
+  std::ranges::sort(sets, supersedes);
+  const StorageSet& heard = sets.size() < kEnoughToDoubtOne ? sets[0] : sets[1];
+  return supersedes(heard, own) ? heard : own;
 }
 
-void StorageHints::read_answer(const json::object& answer, const std::set<Tag>& tags) {
+void StorageHints::learn(const std::string& owner, StorageSet set) {
+  auto said = hints_.find(set.tag);
+  if (said == hints_.end()) {
+    if (set.version == 0) return;
+    if (hints_.size() >= kHintsMax)
+      std::erase_if(hints_, [this](const auto& entry) {
+        return std::ranges::none_of(entry.second, [this](const auto& one) { return is_fresh(one.second); });
+      });
+    make_room(hints_, kHintsMax);
+    said = hints_.emplace(set.tag, Said()).first;
+  }
+  Said& of_tag = said->second;
+  if (!of_tag.contains(owner)) make_room(of_tag, kOwnersMax);
+  of_tag.insert_or_assign(owner, Hint{std::move(set), clock_.now()});
+}
+
+void StorageHints::read_answer(const json::object& answer, const std::set<Tag>& tags,
+                               const std::string& owner) {
   Result<std::vector<StorageSet>> sets = sets_from(json::find(answer, "stores"));
   if (!sets) return;
+  std::set<Tag> at_rest = tags;
   for (StorageSet& set : *sets) {
-    if (tags.contains(set.tag)) learn(std::move(set));
+    if (at_rest.erase(set.tag) > 0) learn(owner, std::move(set));
   }
+  for (const Tag& tag : at_rest) learn(owner, {tag, 0, at_rest_, at_rest_, {}});
 }
 
 void StorageHints::doubt(const Tag& tag) {
-  const auto hint = hints_.find(tag);
-  if (hint != hints_.end() && clock_.now() - hint->second.told > kJustNow) hints_.erase(hint);
+  const auto said = hints_.find(tag);
+  if (said == hints_.end()) return;
+  std::erase_if(said->second, [this](const auto& one) { return clock_.now() - one.second.told > kJustNow; });
+  if (said->second.empty()) hints_.erase(said);
 }
 
 // --- JSON --------------------------------------------------------------------------------------------------

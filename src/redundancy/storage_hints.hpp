@@ -47,11 +47,12 @@ class StorageHints {
   [[nodiscard]] StorageSet kept(const Tag& tag) const;
   void keep(StorageSet set);
 
-  // The latest that this node has heard or keeps.
+  // The latest that this node has heard or keeps. A set counts when every owner at rest has it on disk; so of
+  // three or more that have spoken lately, one is not believed against all others.
   [[nodiscard]] StorageSet known(const Tag& tag) const;
-  void learn(StorageSet set);
-  // "stores" of an owner's answer to something about these tags.
-  void read_answer(const json::object& answer, const std::set<Tag>& tags);
+  // "stores" of the answer of the owner at that origin to something about these tags. Those that it does not
+  // name have as many as at rest.
+  void read_answer(const json::object& answer, const std::set<Tag>& tags, const std::string& owner);
   // An owner has refused what belongs there by what is known, and has not told better.
   void doubt(const Tag& tag);
 
@@ -64,11 +65,14 @@ class StorageHints {
     StorageSet set;
     Instant told{};
   };
+  using Said = std::map<std::string, Hint>;  // by the owner's origin
+  [[nodiscard]] bool is_fresh(const Hint& hint) const;
+  void learn(const std::string& owner, StorageSet set);
 
   unsigned at_rest_;
   Clock& clock_;
   std::map<Tag, StorageSet> kept_;
-  std::map<Tag, Hint> hints_;
+  std::map<Tag, Said> hints_;  // of which one has named other than at rest
 };
 
 }  // namespace tagring::redundancy

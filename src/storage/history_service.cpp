@@ -74,6 +74,7 @@ Task<HistoryService::Page> HistoryService::ask(ring::Contact owner, redundancy::
   std::string target = fmt::format("{}?tag={}&slot={}&limit={}", kPath,
                                    percent_encode(partition.tag.canonical()), partition.number, wish.limit);
   if (wish.cursor) target += (wish.newer ? "&after=" : "&before=") + percent_encode(wish.cursor->text());
+  const std::string origin = owner.origin();
   CO_TRY(const json::object body, co_await rings_.ask_owner(std::move(owner), std::move(target),
                                                             clock_.now() + overlay::kOwnerTimeout));
   HistoryPage page;
@@ -83,7 +84,7 @@ Task<HistoryService::Page> HistoryService::ask(ring::Contact owner, redundancy::
   }
   page.more = json::get_flag(body, "more");
   page.kept_from = WallTime(Duration(json::get_int(body, "kept_from").value_or(0)));
-  kept_.hints().read_answer(body, {partition.tag});
+  kept_.hints().read_answer(body, {partition.tag}, origin);
   co_return page;
 }
 
@@ -335,6 +336,7 @@ Task<HistoryService::Days> HistoryService::ask_days(ring::Contact owner, redunda
   std::string target =
       fmt::format("{}?tag={}&slot={}&from={}&to={}", kDaysPath, percent_encode(partition.tag.canonical()),
                   partition.number, date(from), date(to));
+  const std::string origin = owner.origin();
   CO_TRY(const json::object body, co_await rings_.ask_owner(std::move(owner), std::move(target),
                                                             clock_.now() + overlay::kOwnerTimeout));
   std::vector<HistoryDay> days;
@@ -350,7 +352,7 @@ Task<HistoryService::Days> HistoryService::ask_days(ring::Contact owner, redunda
   });
   if (!is_valid || days.size() > static_cast<std::size_t>((to - from).count()))
     co_return fail(ErrorCode::kInvalid, "a replica's days are none that were asked for");
-  kept_.hints().read_answer(body, {partition.tag});
+  kept_.hints().read_answer(body, {partition.tag}, origin);
   co_return days;
 }
 

@@ -48,12 +48,13 @@ TEST_F(OwnerPlacesTest, OfMoreRelaysTwoGetAPost) {
 
 TEST_F(OwnerPlacesTest, AnOwnersAnswerIsLearnt) {
   const redundancy::StorageSet set{"cats"_tag, 1, 8, 8, clock.wall_now()};
-  places.read_answer(Ring::kStorage, {{"stores", redundancy::to_json(std::vector{set})}}, {"cats"_tag});
+  places.read_answer(Ring::kStorage, {{"stores", redundancy::to_json(std::vector{set})}}, {"cats"_tag},
+                     "https://tags.b.example");
   EXPECT_EQ(storage.known("cats"_tag).replicas, 8U);
 }
 
 TEST_F(OwnerPlacesTest, ARemovalGoesToEveryPartitionInWhichThePostMayBe) {
-  storage.learn({"cats"_tag, 2, 16, 16, clock.wall_now()});
+  storage.keep({"cats"_tag, 2, 16, 16, clock.wall_now()});
   const std::string uri = "https://a.example/upper-half";
   std::set<RingId> keys;
   const std::size_t steps = places.steps(Ring::kStorage, event(Op::kRemove, uri));
