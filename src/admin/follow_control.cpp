@@ -95,9 +95,21 @@ Reply FollowControl::check_server(const json::object& body) const {
   while (name.ends_with('.')) name.pop_back();  // as DNS writes it
   const auto server = followers::Authority::of(name.contains("://") ? name : "https://" + name);
   if (!server) return fail(ErrorCode::kInvalid, "'server' is no host name: " + name);
-  if (!body.contains("tag")) return partials_.report(std::string(), server->text());
-  TRY(const Tag tag, tag_in(body));
-  return partials_.report(tag.canonical(), server->text());
+  std::string collection;
+  if (body.contains("tag")) {
+    TRY(const Tag tag, tag_in(body));
+    collection = tag.canonical();
+  }
+  json::object report = partials_.report(collection, server->text());
+  // Of a name with a slip in it nothing differs either.
+  const bool is_unknown =
+      json::get_int(report, "count") == 0 && !report.contains("header") && !report.contains("fetch");
+  if (is_unknown)
+    return fail(ErrorCode::kNotFound,
+                "nobody at " + server->text() + " follows " +
+                    (collection.empty() ? "this node's actor" : "#" + collection) +
+                    " here, and it was sent and asked for nothing since the node started: is that its name?");
+  return report;
 }
 
 Task<Reply> FollowControl::check(json::object body) {

@@ -246,6 +246,14 @@ TEST_F(PartialCollection, ACheckOfAServerTellsOneFailureFromAnother) {
   EXPECT_EQ(control("/followers/check", R"({"tag":"cats","server":"a b"})").status, 400);
 }
 
+TEST_F(PartialCollection, ACheckOfAServerThatIsNotKnownSaysSo) {
+  follow(fan, "cats");
+  const HttpResponse misspelt = control("/followers/check", R"({"tag":"cats","server":"farr.example"})");
+  EXPECT_EQ(misspelt.status, 404);
+  EXPECT_THAT(misspelt.body, HasSubstr("nobody at https://farr.example follows #cats"));
+  EXPECT_EQ(control("/followers/check", R"({"tag":"dogs","server":"far.example"})").status, 404);
+}
+
 TEST_F(PartialCollection, OtherActivitiesCarryNone) {
   follow(fan, "cats");
   ASSERT_THAT(internet.sent_to(fan.inbox), SizeIs(1));
