@@ -242,8 +242,8 @@ Task<void> Disputes::resolve_one(Key key) {
 Task<void> Disputes::decide(Key key, Result<belief::Answer> answer) {
   const auto open = open_.find(key);
   if (open == open_.end()) co_return;
-  // A new owner keeps nothing that one alone says to be where nothing is.
-  const bool is_nowhere = open->second.is_alone && origins_.hosts().has_nothing(host_of(key.second));
+  // Nothing that was only heard is kept where nothing is.
+  const bool is_nowhere = open->second.is_hearsay && origins_.hosts().has_nothing(host_of(key.second));
   const bool unknown = !answer && !belief::is_refuted(answer.error().code) && !is_nowhere;
   if (unknown && !open->second.is_probe && ++open->second.tries < kTriesMax) {
     put_off(key, open->second, kRemovalWait * (1U << open->second.tries));

@@ -250,8 +250,6 @@ Task<HistoryService::Looked> HistoryService::look(Tag tag, Disagreement disagree
     co_return Looked{entry.uri, entry, true};
   }
   if (belief::is_refuted(answer.error().code)) co_return Looked{entry.uri, std::nullopt, true};
-  // It is left alone because nothing was there of what was named before: that is no reason to believe more.
-  if (origins_.hosts().has_nothing(host_of(entry.uri))) co_return Looked{entry.uri, std::nullopt, false};
   disagreement.entry = std::move(entry);
   co_return as_most_say(disagreement);
 }

@@ -264,6 +264,9 @@ TEST_F(DisputesTest, WhatTwoLiarsGaveANewOwnerOfAHostThatHasNothingIsForgotten) 
     invented.uri = "https://post.example/" + std::to_string(n);
     adopt(invented, kB);
     adopt(invented, kC);
+    // Liars need not say the same: that they differ makes it no truer.
+    invented.published += minutes(1);
+    adopt(invented, "https://tags.d.example");
   }
   EXPECT_EQ(all().size(), 9U);
   pass(minutes(30));
