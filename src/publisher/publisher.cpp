@@ -188,6 +188,7 @@ Task<Publisher::Outcome> Publisher::deletion(std::string uri, std::string actor,
   if (!fediverse::is_same_origin(known->author, actor))
     co_return fail(ErrorCode::kDenied, "only the author's server may delete a post");
   if (!signed_body.empty()) known->signed_copy = copies_.keep(signed_body);
+  copies_.forget_edits(known->uri);
   hand_on(*known, known->signed_copy, delivery::Op::kRemove);
   known->tags.clear();
   known->deleted = true;
@@ -209,6 +210,7 @@ Task<Result<void>> Publisher::take_out(std::string uri) {
   Result<delivery::PublishedPost> known = co_await store_.find_post(std::move(uri));
   if (!known && known.error().code == ErrorCode::kNotFound) co_return Result<void>();
   if (!known) co_return std::unexpected(known.error());
+  copies_.forget_edits(known->uri);
   known->tags.clear();
   known->deleted = true;
   co_return co_await owners_.publish(std::move(*known));

@@ -47,28 +47,54 @@ Task<void> SignedCopies::stop() {
 std::string SignedCopies::keep(const std::string& body) {
   if (body.size() > kSizeMax) return {};
   const std::string hash = to_hex(crypto::sha256(body));
-  remember(hash, body);
+  remember(hash, body, /*own=*/true);
   return hash + " " + client_.identity().origin();
 }
 
-void SignedCopies::remember(const std::string& hash, std::string body) {
+void SignedCopies::remember(const std::string& hash, std::string body, bool own) {
   while (!order_.empty()) {
     const auto oldest = copies_.find(order_.front());
-    if (bytes_ + body.size() <= kBytesMax && clock_.now() - oldest->second.since < kKept) break;
-    bytes_ -= oldest->second.body.size();
-    copies_.erase(oldest);
+    const bool stays = oldest != copies_.end() && bytes_ + body.size() <= kBytesMax &&
+                       clock_.now() - oldest->second.since < kKept;
+    if (stays) break;
+    erase(order_.front());
     order_.pop_front();
   }
-  const std::size_t size = body.size();
-  if (!copies_.try_emplace(hash, Copy{std::move(body), clock_.now()}).second) return;
+  if (const auto known = copies_.find(hash); known != copies_.end()) {
+    known->second.own = known->second.own || own;
+    return;
+  }
+  const Said said = read(body, clock_.wall_now());
+  const std::string edited = said.deletes ? std::string() : said.uri;
+  if (!edited.empty()) edits_[edited].insert(hash);
+  bytes_ += body.size();
+  copies_.emplace(hash, Copy{std::move(body), clock_.now(), own, edited});
   order_.push_back(hash);
-  bytes_ += size;
+}
+
+void SignedCopies::erase(const std::string& hash) {
+  const auto copy = copies_.find(hash);
+  if (copy == copies_.end()) return;
+  bytes_ -= copy->second.body.size();
+  const auto edits = edits_.find(copy->second.edited_post);
+  if (edits != edits_.end() && edits->second.erase(hash) > 0 && edits->second.empty()) edits_.erase(edits);
+  copies_.erase(copy);
+}
+
+void SignedCopies::forget_edits(const std::string& uri, const std::string& but_hash) {
+  const auto edits = edits_.find(uri);
+  if (edits == edits_.end()) return;
+  const std::set<std::string> hashes = edits->second;
+  for (const std::string& hash : hashes) {
+    if (hash != but_hash) erase(hash);
+  }
 }
 
 Task<HttpResponse> SignedCopies::answer(HttpRequest request) {
   const std::string query(query_of(request.target));
   const auto copy = copies_.find(query_value(query, "sha256"));
-  if (copy == copies_.end()) co_return error_response({ErrorCode::kNotFound, "this node has no such copy"});
+  if (copy == copies_.end() || !copy->second.own)
+    co_return error_response({ErrorCode::kNotFound, "this node has no such copy"});
   HttpResponse response;
   response.headers.add("Content-Type", std::string(fediverse::kActivityJson));
   response.body = copy->second.body;
@@ -85,20 +111,22 @@ bool SignedCopies::admits(const std::string& host, const std::string& hash) {
   return ++hour.count <= kAnHour;
 }
 
-bool SignedCopies::may_hand_on(const std::string& signed_copy, const std::string& uri) const {
+// Who speaks for the author's server, as for new posts; or this node, which saw that server's signature.
+bool SignedCopies::is_from_who_speaks(const std::string& signed_copy, const std::string& uri) const {
   const std::string origin = signed_copy.substr(signed_copy.find(' ') + 1);
-  // Who speaks for the author's server, as for new posts; or this node, which saw that server's signature.
-  const bool speaks =
-      origin == client_.identity().origin() || is_same_or_below(host_of(origin), host_of(uri));
-  return speaks && blocks_.of_actor(uri) == nullptr;
+  return origin == client_.identity().origin() || is_same_or_below(host_of(origin), host_of(uri));
 }
 
 // One event a hashtag names it: it is fetched once for all.
 void SignedCopies::hand_on(const delivery::TagEvent& event) {
-  if (event.signed_copy.empty() || !may_hand_on(event.signed_copy, event.uri)) return;
+  const std::string hash = event.signed_copy.substr(0, event.signed_copy.find(' '));
+  const bool is_removal = event.op == delivery::Op::kRemove;
+  if (is_removal) forget_edits(event.uri, hash);
+  if (event.signed_copy.empty() || !is_from_who_speaks(event.signed_copy, event.uri)) return;
+  // Who got the post before it was blocked has it still: a deletion goes on, once it is known to be one.
+  if (!is_removal && blocks_.of_actor(event.uri) != nullptr) return;
   Work work{event.signed_copy, event.uri, {event.tag}};
-  if (!ways_of(work, event.signed_copy.substr(0, event.signed_copy.find(' '))).empty())
-    begin(std::move(work));
+  if (!ways_of(work, hash).empty()) begin(std::move(work));
 }
 
 void SignedCopies::begin(Work work) {
@@ -162,7 +190,8 @@ Task<void> SignedCopies::hand_on_all(std::string signed_copy) {
   const Result<std::string> body = co_await fetch_again_and_again(hash, signed_copy.substr(space + 1));
   Work work = std::move(pending_.extract(signed_copy).mapped());
   const Said said = body ? read(*body, clock_.wall_now()) : Said();
-  if (said.uri != work.uri || !may_hand_on(signed_copy, work.uri)) co_return;
+  const bool is_blocked = !said.deletes && blocks_.of_actor(work.uri) != nullptr;
+  if (said.uri != work.uri || is_blocked) co_return;
   const std::string host = host_of(work.uri);
   const Ways ways = ways_of(work, hash);
   if (ways.empty()) co_return;
@@ -202,7 +231,7 @@ Task<Result<std::string>> SignedCopies::fetch(std::string hash, std::string orig
   CO_TRY(std::string body, co_await client_.fetch_body(origin + std::string(kPath) + "?sha256=" + hash));
   if (body.size() > kSizeMax || to_hex(crypto::sha256(body)) != hash)
     co_return fail(ErrorCode::kInvalid, "another copy than was named");
-  remember(hash, body);
+  remember(hash, body, /*own=*/false);
   co_return body;
 }
 

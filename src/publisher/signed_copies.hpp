@@ -1,10 +1,11 @@
 // Deletions and edits as their authors' servers signed them, handed on byte for byte (docs/protocol.md §7.8):
 // other servers believe those, whoever brings them, and take nobody else's word.
 //
-// Only the publisher's node keeps the bytes, for a while and in memory; events in the rings name them by
-// their SHA-256. A node that has followers of the hashtag fetches them from there, and queues them for its
-// followers as it does single activities, on disk until each has taken them. Never a new post, and nothing
-// that is not public. Edits beyond an hour's limit wait for the next, in memory, of each post the last.
+// Only the publisher's node gives out the bytes, for a while and from memory, and edits only until the post
+// has left a hashtag; events in the rings name them by their SHA-256. A node that has followers of the
+// hashtag fetches them from there, and queues them for its followers as it does single activities, on disk
+// until each has taken them. Never a new post, and nothing that is not public; of who is blocked here only
+// deletions. Edits beyond an hour's limit wait for the next, in memory, of each post the last.
 #pragma once
 
 #include <deque>
@@ -56,6 +57,8 @@ class SignedCopies {
   [[nodiscard]] Task<HttpResponse> answer(HttpRequest request);
   // An event names a copy: it goes to those who follow the hashtag here and are no nodes, once each.
   void hand_on(const delivery::TagEvent& event);
+  // The post is there no more, or not under all its hashtags: nobody is given its edits, but for that one.
+  void forget_edits(const std::string& uri, const std::string& but_hash = "");
   // Those that wait for another hour.
   [[nodiscard]] std::size_t put_off() const { return put_off_count_; }
   // Those that there was no room for, or no disk.
@@ -65,6 +68,8 @@ class SignedCopies {
   struct Copy {
     std::string body;
     Instant since;
+    bool own = false;              // this node is the publisher's, and gives it out
+    std::string edited_post = {};  // URI; empty for a deletion
   };
   struct Hour {
     Instant end;
@@ -84,10 +89,11 @@ class SignedCopies {
   void drop(const std::string& host, std::string_view why);
   Task<void> hand_on_all(std::string signed_copy);
   Task<Result<std::string>> fetch_again_and_again(std::string hash, std::string origin);
-  [[nodiscard]] bool may_hand_on(const std::string& signed_copy, const std::string& uri) const;
+  [[nodiscard]] bool is_from_who_speaks(const std::string& signed_copy, const std::string& uri) const;
   [[nodiscard]] Ways ways_of(const Work& work, const std::string& hash) const;
   Task<Result<std::string>> fetch(std::string hash, std::string origin);
-  void remember(const std::string& hash, std::string body);
+  void remember(const std::string& hash, std::string body, bool own);
+  void erase(const std::string& hash);
   [[nodiscard]] bool admits(const std::string& host, const std::string& hash);
 
   federation::ActivityQueue& activities_;
@@ -97,8 +103,9 @@ class SignedCopies {
   const federation::Blocks& blocks_;
   Clock& clock_;
   Log& log_;
-  std::map<std::string, Copy> copies_;  // by SHA-256
-  std::deque<std::string> order_;       // oldest first
+  std::map<std::string, Copy> copies_;                  // by SHA-256
+  std::deque<std::string> order_;                       // oldest first; some may be gone
+  std::map<std::string, std::set<std::string>> edits_;  // hashes, by the post's URI
   std::size_t bytes_ = 0;
   std::set<std::pair<std::string, std::string>> sent_;
   std::map<std::string, Hour> hours_;    // by host

@@ -357,6 +357,30 @@ TEST_F(Copies, ThePublishersNodeHasThemForAWhileAndNamesThemInItsEvents) {
       "/tagring/v1/signed?sha256=" + std::string(item.at("signed").at("sha256").as_string());
   EXPECT_EQ(get(target).body, edit);
   EXPECT_EQ(get("/tagring/v1/signed?sha256=" + std::string(64, '0')).status, 404);
+  const std::string deletion = signed_text(delete_text(post.uri, alice.id));
+  publish(deletion);
+  EXPECT_EQ(get(target).status, 404) << "nobody reads what was deleted";
+  EXPECT_EQ(get("/tagring/v1/signed?sha256=" + to_hex(crypto::sha256(deletion))).body, deletion);
+}
+
+TEST_F(Copies, WhoOnlyFetchedThemGivesThemToNobody) {
+  follow({"cats"});
+  publish_theirs();
+  const std::string edit = signed_text(update_text(theirs));
+  serve_copies(edit);
+  bring("Add", edit);
+  ASSERT_THAT(bodies_at(kInbox), Contains(edit));
+  EXPECT_EQ(get("/tagring/v1/signed?sha256=" + to_hex(crypto::sha256(edit))).status, 404);
+}
+
+TEST_F(Copies, OfWhoIsBlockedByNowADeletionStillReachesWhoGotThePost) {
+  follow({"cats"});
+  publish_theirs();
+  EXPECT_EQ(control("/blocks/add", R"({"kind":"domain","what":"peer.example","reason":"spam"})").status, 200);
+  const std::string deletion = signed_text(delete_text(theirs.uri, theirs.author));
+  serve_copies(deletion);
+  bring("Remove", deletion);
+  EXPECT_THAT(bodies_at(kInbox), Contains(deletion));
 }
 
 }  // namespace
