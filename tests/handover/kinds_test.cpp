@@ -1,6 +1,7 @@
 // What moves when owners change: a kind at the old owner answers, and the same kind at the new one takes it.
 #include "handover/kinds.hpp"
 
+#include "belief/servers.hpp"
 #include "delivery/role_fixture.hpp"
 #include "hashtag/tag.hpp"
 #include "tests/tag_literal.hpp"
@@ -38,10 +39,20 @@ class KindsTest : public RoleTest {
     return run(stores->history.page(partition, {}, 100))->entries;
   }
 
+  // Votes count for a host at which something was seen.
+  void look_at_a_post_of_a() {
+    const std::string uri = "https://a.example/0";
+    servers.publish(uri, "https://a.example/u", "cats", clock.wall_now());
+    ASSERT_TRUE(
+        run(origins.ask_of_post({"cats"_tag, uri, "https://a.example/u", false, clock.wall_now(), {}})));
+  }
+
+  Servers servers;
+  federation::SignedClient speaker{identity, servers, runtime};
   redundancy::StorageHints hints{4, clock};
   storage::KeptPartitions kept{stores->history, hints, *rings, runtime};
   budget::Manager budget{budget::default_budgets(), clock};
-  belief::OriginChecker origins{budget, client, runtime};
+  belief::OriginChecker origins{budget, speaker, runtime};
   storage::Disputes disputes{stores->history, origins, runtime};
   delivery::Followers followers;
   ReadSegments reads{clock};
@@ -91,6 +102,7 @@ TEST_F(KindsTest, WhatIsGivenSaysWhatItsOwnerHasOnlyHeard) {
 
 // Else a liar and one that it has told would be two.
 TEST_F(KindsTest, WhoHasOnlyHeardItIsNoSecondSource) {
+  look_at_a_post_of_a();
   HistoryKind history(kept, disputes, reads);
   const auto take = [&](const std::string& from, bool heard) {
     json::object item{{"tag", "cats"},
@@ -111,6 +123,7 @@ TEST_F(KindsTest, WhoHasOnlyHeardItIsNoSecondSource) {
 
 // Two of four owners may lie, and say the same.
 TEST_F(KindsTest, WhatHalfOfItsSourcesSayANewOwnerLooksAt) {
+  look_at_a_post_of_a();
   HistoryKind history(kept, disputes, reads);
   const auto take = [&](const std::string& from) {
     Request next = request(kCats);
