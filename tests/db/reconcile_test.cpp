@@ -220,10 +220,11 @@ TEST_P(Reconcile, AReplicaThatAnswersNonsenseChangesNothingAndIsLeft) {
         },
         [&](std::vector<HistoryEntry> entries) { return here().put(std::move(entries)); }, CompareLimits{}));
   };
-  const auto refused = [&](std::function<Difference(const Comparison&)> answer) {
+  const auto refused = [&](std::function<Difference(const Comparison&)> answer,
+                           ErrorCode why = ErrorCode::kInvalid) {
     const auto result = answered(std::move(answer));
     ASSERT_FALSE(result);
-    EXPECT_EQ(result.error().code, ErrorCode::kInvalid);
+    EXPECT_EQ(result.error().code, why);
     EXPECT_EQ(all(here()), before);
   };
   refused([](const Comparison&) { return Difference{.index = 1, .parts = {}, .entries = {}, .next = {}}; });
@@ -234,9 +235,11 @@ TEST_P(Reconcile, AReplicaThatAnswersNonsenseChangesNothingAndIsLeft) {
     return Difference{
         .index = 0, .parts = {{asked.own.range, 5, 5}, {asked.own.range, 6, 6}}, .entries = {}, .next = {}};
   });
-  refused([](const Comparison&) {
-    return Difference{.index = 0, .parts = {}, .entries = {}, .next = {}, .later = true};
-  });
+  refused(  // no end of it
+      [](const Comparison&) {
+        return Difference{.index = 0, .parts = {}, .entries = {}, .next = {}, .later = true};
+      },
+      ErrorCode::kTooLarge);
 }
 
 }  // namespace
