@@ -100,7 +100,7 @@ Task<Result<void>> Transfer::fetch_in_round(std::string origin, Ring ring, ring:
                                             Segment positions, Round& round) {
   Result<void> fetched = co_await fetch_from(origin, ring, std::move(requester), positions, round);
   if (fetched && !round.first_done) round.first_done = clock_.now();
-  const bool is_left_out = !fetched && fetched.error().code == ErrorCode::kTooLarge;
+  const bool is_left_out = !fetched && clock_.now() > round.end();
   if (!is_left_out) co_return fetched;
   log_.info("source_left_out", {{"origin", origin}, {"because", fetched.error().message}});
   co_return Result<void>();

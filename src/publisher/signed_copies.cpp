@@ -1,6 +1,7 @@
 #include "publisher/signed_copies.hpp"
 
 #include <array>
+#include <utility>
 #include <vector>
 
 #include "base/bytes.hpp"
@@ -47,11 +48,17 @@ Task<void> SignedCopies::stop() {
 std::string SignedCopies::keep(const std::string& body) {
   if (body.size() > kSizeMax) return {};
   const std::string hash = to_hex(crypto::sha256(body));
-  remember(hash, body, /*own=*/true);
+  remember(hash, body);
+  Copy& copy = copies_.at(hash);
+  if (!std::exchange(copy.own, true)) {
+    const Said said = read(body, clock_.wall_now());
+    if (!said.deletes) copy.edited_post = said.uri;
+    if (!copy.edited_post.empty()) edits_[copy.edited_post].insert(hash);
+  }
   return hash + " " + client_.identity().origin();
 }
 
-void SignedCopies::remember(const std::string& hash, std::string body, bool own) {
+void SignedCopies::remember(const std::string& hash, std::string body) {
   while (!order_.empty()) {
     const auto oldest = copies_.find(order_.front());
     const bool stays = oldest != copies_.end() && bytes_ + body.size() <= kBytesMax &&
@@ -60,16 +67,10 @@ void SignedCopies::remember(const std::string& hash, std::string body, bool own)
     erase(order_.front());
     order_.pop_front();
   }
-  if (const auto known = copies_.find(hash); known != copies_.end()) {
-    known->second.own = known->second.own || own;
-    return;
-  }
-  const Said said = read(body, clock_.wall_now());
-  const std::string edited = said.deletes ? std::string() : said.uri;
-  if (!edited.empty()) edits_[edited].insert(hash);
-  bytes_ += body.size();
-  copies_.emplace(hash, Copy{std::move(body), clock_.now(), own, edited});
+  const std::size_t size = body.size();
+  if (!copies_.try_emplace(hash, Copy{std::move(body), clock_.now()}).second) return;
   order_.push_back(hash);
+  bytes_ += size;
 }
 
 void SignedCopies::erase(const std::string& hash) {
@@ -231,7 +232,7 @@ Task<Result<std::string>> SignedCopies::fetch(std::string hash, std::string orig
   CO_TRY(std::string body, co_await client_.fetch_body(origin + std::string(kPath) + "?sha256=" + hash));
   if (body.size() > kSizeMax || to_hex(crypto::sha256(body)) != hash)
     co_return fail(ErrorCode::kInvalid, "another copy than was named");
-  remember(hash, body, /*own=*/false);
+  remember(hash, body);
   co_return body;
 }
 

@@ -92,7 +92,7 @@ class SignedCopies {
   [[nodiscard]] bool is_from_who_speaks(const std::string& signed_copy, const std::string& uri) const;
   [[nodiscard]] Ways ways_of(const Work& work, const std::string& hash) const;
   Task<Result<std::string>> fetch(std::string hash, std::string origin);
-  void remember(const std::string& hash, std::string body, bool own);
+  void remember(const std::string& hash, std::string body);
   void erase(const std::string& hash);
   [[nodiscard]] bool admits(const std::string& host, const std::string& hash);
 
