@@ -105,10 +105,11 @@ Reply FollowControl::check_server(const json::object& body) const {
   const bool is_unknown =
       json::get_int(report, "count") == 0 && !report.contains("header") && !report.contains("fetch");
   if (is_unknown)
-    return fail(ErrorCode::kNotFound,
-                "nobody at " + server->text() + " follows " +
-                    (collection.empty() ? "this node's actor" : "#" + collection) +
-                    " here, and it was sent and asked for nothing since the node started: is that its name?");
+    return fail(
+        ErrorCode::kNotFound,
+        "nobody at " + server->text() + " follows " +
+            (collection.empty() ? "this node's actor" : "#" + collection) +
+            " here, and since the node started it was sent no header and fetched no list: is that its name?");
   return report;
 }
 

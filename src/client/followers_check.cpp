@@ -34,6 +34,8 @@ void print_own(const json::object& report) {
     const std::string problem = json::text_of(*header, "problem");
     fmt::print("  {:<14} {}, {}, digest {}\n", "last header", json::text_of(*header, "at"),
                problem.empty() ? "taken" : problem, json::text_of(*header, "digest"));
+    if (json::text_of(*header, "digest") != json::text_of(report, "digest") && number_of(report, "count") > 0)
+      fmt::print("  {:<14} they have changed since; the next post brings another header\n", "");
   } else {
     fmt::print("  {:<14} none since the node started\n", "last header");
   }

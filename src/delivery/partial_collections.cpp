@@ -100,6 +100,10 @@ json::object PartialCollections::report(const std::string& collection, const std
                                     {"problem", sent->second.problem}};
     if (!sent->second.problem.empty())
       problems.emplace_back("the last delivery with a header was not taken: " + sent->second.problem);
+    // Where somebody follows, the next post brings another.
+    if (partial.count == 0 && sent->second.digest != partial.digest.hex())
+      problems.emplace_back(
+          "nobody of it follows here any more, and the last header named some: it may not know");
   }
   const auto fetch = fetches_.find(key);
   if (fetch != fetches_.end()) {

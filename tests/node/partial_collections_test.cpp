@@ -246,6 +246,15 @@ TEST_F(PartialCollection, ACheckOfAServerTellsOneFailureFromAnother) {
   EXPECT_EQ(control("/followers/check", R"({"tag":"cats","server":"a b"})").status, 400);
 }
 
+TEST_F(PartialCollection, ACheckOfAServerSaysThatItsLastFollowerWasLost) {
+  follow(fan, "cats");
+  publish(create_text(post));
+  const std::string body = R"({"tag":"cats","server":"far.example"})";
+  EXPECT_THAT(control("/followers/check", body).body, HasSubstr(R"("problems":[])"));
+  EXPECT_EQ(control("/blocks/add", R"({"kind":"domain","what":"far.example","reason":"spam"})").status, 200);
+  EXPECT_THAT(control("/followers/check", body).body, HasSubstr("it may not know"));
+}
+
 TEST_F(PartialCollection, ACheckOfAServerThatIsNotKnownSaysSo) {
   follow(fan, "cats");
   const HttpResponse misspelt = control("/followers/check", R"({"tag":"cats","server":"farr.example"})");
