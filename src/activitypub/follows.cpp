@@ -8,6 +8,7 @@
 
 #include "activitypub/answers.hpp"
 #include "delivery/wire.hpp"
+#include "fediverse/builders.hpp"
 #include "fediverse/vocabulary.hpp"
 #include "hashtag/uri.hpp"
 #include "http/http_error.hpp"
@@ -174,6 +175,16 @@ Task<HttpResponse> Follows::take_block(std::string author, std::string object, b
   if (done && on && tag) done = co_await tags_.unfollow({{*tag, author}}, /*moves=*/false);
   if (done && on && !tag) done = co_await instances_.unfollow(author, object);
   co_return done ? accepted() : error_response(done.error());
+}
+
+Task<HttpResponse> Follows::answer(HttpRequest request) {
+  const std::string id = identity_.origin() + std::string(path_of(request.target));
+  const std::optional<instances::OwnFollow> follow = instances_.own_follow(id);
+  if (!follow) co_return error_response({ErrorCode::kNotFound, "no such Follow, or it was undone"});
+  HttpResponse response;
+  response.headers.add("Content-Type", std::string(fediverse::kActivityJson));
+  response.body = json::serialize(fediverse::make_follow(id, follow->actor, {follow->object}));
+  co_return response;
 }
 
 }  // namespace tagring::activitypub

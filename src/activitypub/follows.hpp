@@ -47,6 +47,10 @@ class Follows {
   // `author` blocks one of this node's actors, or lifts that.
   [[nodiscard]] Task<HttpResponse> take_block(std::string author, std::string object, bool on);
 
+  static constexpr std::string_view kPath = "/follows/";
+  // GET of the id of a Follow by one of this node's actors, for as long as it holds or waits for its answer.
+  [[nodiscard]] Task<HttpResponse> answer(HttpRequest request);
+
  private:
   Task<HttpResponse> follow_relay(fediverse::RemoteActor sender, bool of_public, Envelope envelope);
   Task<HttpResponse> follow_by_uri(fediverse::RemoteActor sender, Tag tag, std::string body);

@@ -13,7 +13,7 @@ namespace tagring::activitypub {
 
 Task<HttpResponse> TagFollows::follow(std::vector<delivery::Follower> followers, std::string actor,
                                       fediverse::RemoteActor sender, std::string body) {
-  const std::string id = activities_.fresh_id("accepts", actor + " " + followers.front().follow_id);
+  const std::string id = activities_.fresh_id(actor, "accepts", followers.front().follow_id);
   const Result<void> followed = co_await followers_.follow(std::move(followers));
   if (!followed) co_return error_response(followed.error());
   const Result<void> answered =

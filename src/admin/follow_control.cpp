@@ -90,31 +90,35 @@ json::object FollowControl::followers() const {
   return {{"followers", followers_.size()}, {"hashtags", head_of(std::move(tags), all)}};
 }
 
-Reply FollowControl::check_server(const json::object& body) const {
+Task<Reply> FollowControl::check_server(json::object body) const {
   std::string name = text_in(body, "server");
   while (name.ends_with('.')) name.pop_back();  // as DNS writes it
   const auto server = followers::Authority::of(name.contains("://") ? name : "https://" + name);
-  if (!server) return fail(ErrorCode::kInvalid, "'server' is no host name: " + name);
+  if (!server) co_return fail(ErrorCode::kInvalid, "'server' is no host name: " + name);
   std::string collection;
   if (body.contains("tag")) {
-    TRY(const Tag tag, tag_in(body));
+    CO_TRY(const Tag tag, tag_in(body));
     collection = tag.canonical();
   }
   json::object report = partials_.report(collection, server->text());
+  if (json::get_int(report, "count") > 0 || report.contains("header") || report.contains("fetch"))
+    co_return report;
+  CO_TRY(const auto former, co_await store_.former_servers());
+  const bool was_known = std::ranges::any_of(former, [&](const delivery::Store::FormerServer& known) {
+    return known.key == delivery::PartialKey{collection, server->text()};
+  });
   // Of a name with a slip in it nothing differs either.
-  const bool is_unknown =
-      json::get_int(report, "count") == 0 && !report.contains("header") && !report.contains("fetch");
-  if (is_unknown)
-    return fail(
+  if (!was_known)
+    co_return fail(
         ErrorCode::kNotFound,
         "nobody at " + server->text() + " follows " +
             (collection.empty() ? "this node's actor" : "#" + collection) +
             " here, and since the node started it was sent no header and fetched no list: is that its name?");
-  return report;
+  co_return report;
 }
 
 Task<Reply> FollowControl::check(json::object body) {
-  if (body.contains("server")) co_return check_server(body);
+  if (body.contains("server")) co_return co_await check_server(std::move(body));
   co_return co_await sync_.check(text_in(body, "actor"), json::get_flag(body, "apply"));
 }
 

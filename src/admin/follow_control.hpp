@@ -45,7 +45,7 @@ class FollowControl final : public Subject {
   Task<Reply> subscriptions();
   [[nodiscard]] json::object followers() const;
   Task<Reply> check(json::object body);
-  [[nodiscard]] Reply check_server(const json::object& body) const;
+  [[nodiscard]] Task<Reply> check_server(json::object body) const;
   Task<Reply> verify();
 
   subscriber::Subscriptions& subscriptions_;

@@ -39,7 +39,9 @@ int print_effect(const BlockOptions& options, const Result<json::object>& answer
     print_all("skipped", "passed over");
     const json::value* lifted = json::find(effect, "lifted");
     if (lifted != nullptr && lifted->is_array() && !lifted->get_array().empty())
-      fmt::print("An instance whose use of this node such a block had ended has to add the relay again.\n");
+      fmt::print(
+          "Whoever such a block had turned away was told so, and comes back by asking again:\n"
+          "instances add the relay, people follow the hashtag.\n");
   });
 }
 
@@ -143,7 +145,9 @@ void add_block(CLI::App& app, int& status) {
   add_change(*block, options, "remove", "Lift a block")->callback([options, &status] {
     const json::object body = {{"kind", options->kind}, {"what", options->what}};
     status = tell(options->control, ask_node(options->control, "POST", "/blocks/remove", body),
-                  "lifted; an instance whose use of this node the block had ended adds the relay again");
+                  "lifted; whom the block had turned away was told so, and comes back by asking again: "
+                  "instances add the "
+                  "relay, people follow the hashtag");
   });
   add_import(*block, options, status);
   CLI::App* lift = block->add_subcommand("lift", "Lift all blocks of a list; those of other lists stay");

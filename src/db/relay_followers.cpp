@@ -93,15 +93,17 @@ Result<void> add_follower(Connection& db, Follower& follower, std::uint64_t feed
   return count_follower(db, follower, /*enters=*/true);
 }
 
-Result<void> drop_follower(Connection& db, const Tag& tag, const std::string& actor) {
-  TRY(const std::optional<Follower> old, find_follower(db, tag, actor));
-  if (!old) return {};
+// Who that was, if anybody.
+Result<std::optional<Follower>> drop_follower(Connection& db, const Tag& tag, const std::string& actor) {
+  TRY(std::optional<Follower> old, find_follower(db, tag, actor));
+  if (!old) return old;
   TRY_VOID(db.run("DELETE FROM followers WHERE tag = ? AND actor = ?", tag.canonical(), actor));
   TRY_VOID(count_follower(db, *old, /*enters=*/false));
   TRY_VOID(
       db.run("DELETE FROM followed_tags WHERE key = ? AND NOT EXISTS (SELECT 1 FROM followers WHERE tag = ?)",
              Blob{key_bytes(tag.key())}, tag.canonical()));
-  return drop_unused_inbox(db, old->inbox);
+  TRY_VOID(drop_unused_inbox(db, old->inbox));
+  return old;
 }
 
 Result<std::vector<Follower>> segment_nodes(Connection& db, const Segment& segment,
@@ -161,13 +163,16 @@ Task<Result<std::vector<Follower>>> SqliteRelayStore::follow(std::vector<Followe
       });
 }
 
-Task<Result<void>> SqliteRelayStore::unfollow(Pairs tags_and_actors) {
-  return database_.write([pairs = std::move(tags_and_actors)](Connection& db) -> Result<void> {
-    for (const auto& [tag, actor] : pairs) {
-      TRY_VOID(drop_follower(db, tag, actor));
-    }
-    return {};
-  });
+Task<Result<std::vector<Follower>>> SqliteRelayStore::unfollow(Pairs tags_and_actors) {
+  return database_.write(
+      [pairs = std::move(tags_and_actors)](Connection& db) -> Result<std::vector<Follower>> {
+        std::vector<Follower> gone;
+        for (const auto& [tag, actor] : pairs) {
+          TRY(std::optional<Follower> follower, drop_follower(db, tag, actor));
+          if (follower) gone.push_back(*std::move(follower));
+        }
+        return gone;
+      });
 }
 
 Task<Result<Tag>> SqliteRelayStore::tag_followed(std::string actor, std::string follow_id,

@@ -61,7 +61,8 @@ class SqliteRelayStore : public delivery::Store, public federation::LetterStore 
   Task<Result<void>> prune_feed(std::uint64_t through, WallTime before) override;
 
   Task<Result<std::vector<delivery::Follower>>> follow(std::vector<delivery::Follower> followers) override;
-  Task<Result<void>> unfollow(std::vector<std::pair<Tag, std::string>> tags_and_actors) override;
+  Task<Result<std::vector<delivery::Follower>>> unfollow(
+      std::vector<std::pair<Tag, std::string>> tags_and_actors) override;
   Task<Result<Tag>> tag_followed(std::string actor, std::string follow_id, std::vector<Tag> tags) override;
   Task<Result<std::vector<delivery::Follower>>> followers(std::optional<Tag> after_tag,
                                                           std::string after_actor,

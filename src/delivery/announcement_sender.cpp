@@ -52,7 +52,9 @@ Task<bool> AnnouncementSender::remind(PartialKey key, std::string inbox) {
   if (!observer_.is_offered(key.collection) || observer_.is_denied(inbox) ||
       !partials_.header(key.collection, inbox))
     co_return true;
-  std::string body = json::serialize(fediverse::make_update(fresh_id(), partials_.actor_of(key.collection)));
+  const std::string actor = partials_.actor_of(key.collection);
+  const std::string id = federation::Identity::passing_id(actor, "updates", fresh_id());
+  std::string body = json::serialize(fediverse::make_update(id, actor));
   const Result<HttpResponse> response = co_await deliver(key.collection, std::move(inbox), std::move(body));
   co_return !federation::is_gone(response);
 }
@@ -173,7 +175,8 @@ std::string AnnouncementSender::single(const std::string& actor, Via via, const 
   return json::serialize(
       event.op == Op::kAdd
           ? fediverse::make_announce(id, actor, event.uri, event.published, audience, now)
-          : fediverse::make_undo_announce(id + "#undo", actor, id, event.uri, audience, event.published));
+          : fediverse::make_undo_announce(federation::Identity::passing_id(actor, "undos", id), actor, id,
+                                          event.uri, audience, event.published));
 }
 
 std::string AnnouncementSender::announcer(const Followers::Target& target, const Tag& tag) {

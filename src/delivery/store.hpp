@@ -183,8 +183,10 @@ class Store {
   // Adds or replaces by (tag, actor). A replaced follower keeps its `since`; a new one starts at the feed's
   // end, unless `since` is set. Returns them as stored.
   virtual Task<Result<std::vector<Follower>>> follow(std::vector<Follower> followers) = 0;
-  // (tag, actor) pairs; unknown ones are ignored. The cursor of an inbox goes with its last follower.
-  virtual Task<Result<void>> unfollow(std::vector<std::pair<Tag, std::string>> tags_and_actors) = 0;
+  // (tag, actor) pairs; unknown ones are ignored. Returns those who are gone. The cursor of an inbox goes
+  // with its last follower.
+  virtual Task<Result<std::vector<Follower>>> unfollow(
+      std::vector<std::pair<Tag, std::string>> tags_and_actors) = 0;
   // Everyone, by (tag, actor), after that pair; for start-up and for lists.
   virtual Task<Result<std::vector<Follower>>> followers(std::optional<Tag> after_tag, std::string after_actor,
                                                         std::size_t limit) = 0;

@@ -57,9 +57,16 @@ Task<Result<void>> ActivityQueue::send(std::string actor, std::string inbox, std
   co_return Result<void>();
 }
 
-std::string ActivityQueue::fresh_id(std::string_view kind, std::string_view about) {
-  const std::string text = fmt::format("{} {} {}", about, to_ms(clock_.wall_now()), ++last_id_);
-  return client_.identity().activity_id(kind, text);
+std::string ActivityQueue::fresh_follow_id(const std::string& actor, const std::string& object) {
+  return client_.identity().activity_id("follows", fresh(actor + " " + object));
+}
+
+std::string ActivityQueue::fresh_id(const std::string& actor, std::string_view kind, std::string_view about) {
+  return Identity::passing_id(actor, kind, fresh(about));
+}
+
+std::string ActivityQueue::fresh(std::string_view about) {
+  return fmt::format("{} {} {}", about, to_ms(clock_.wall_now()), ++last_id_);
 }
 
 void ActivityQueue::queue(Letter letter, bool tried) {

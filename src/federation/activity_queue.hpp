@@ -30,9 +30,11 @@ class ActivityQueue {
   // kUnavailable if many wait for the domain of that inbox: to be asked before a stranger is answered. What
   // the administrator wants sent is sent in any case.
   [[nodiscard]] Result<void> check_room(const std::string& inbox) const;
-  // For an activity that is sent once, unlike any before it: NodeBB and GoToSocial drop activities whose id
-  // they know, whatever happened since.
-  [[nodiscard]] std::string fresh_id(std::string_view kind, std::string_view about);
+  // For an activity of that actor that is sent once, unlike any before it: NodeBB and GoToSocial drop
+  // activities whose id they know, whatever happened since. A Follow has an id to be fetched by, since it
+  // holds (Identity::activity_id); others pass.
+  [[nodiscard]] std::string fresh_follow_id(const std::string& actor, const std::string& object);
+  [[nodiscard]] std::string fresh_id(const std::string& actor, std::string_view kind, std::string_view about);
 
   [[nodiscard]] bool idle() const { return lanes_.idle(); }
   // By inbox.
@@ -40,6 +42,7 @@ class ActivityQueue {
 
  private:
   using Lanes = queues::InboxLanes<Letter>;
+  [[nodiscard]] std::string fresh(std::string_view about);
   void queue(Letter letter, bool tried);
   Task<Lanes::Outcome> deliver(std::string inbox, Letter letter);
 

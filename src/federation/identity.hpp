@@ -17,10 +17,16 @@ struct Identity : fediverse::NodeUrls {
       : NodeUrls(std::move(node_origin)), key(std::move(node_key)), contact(std::move(node_contact)) {}
 
   [[nodiscard]] std::string key_id() const { return fediverse::key_id_of(actor()); }
-  // Of an activity that this node answers with or sends once: the same `kind` and `about`, the same id, so
-  // that a repetition is known as such.
+  // Of an activity that can be fetched for as long as it holds, or is sent to nodes only: the same `kind` and
+  // `about`, the same id, so that a repetition is known as such.
   [[nodiscard]] std::string activity_id(std::string_view kind, std::string_view about) const {
     return fmt::format("{}/{}/{}", origin(), kind, to_hex(crypto::sha256(about)).substr(0, 32));
+  }
+  // Of one that is said once and kept nowhere: below `actor`, as Mastodon does it, so that whoever fetches it
+  // is shown the actor (ActivityPub, 3.1).
+  [[nodiscard]] static std::string passing_id(std::string_view actor, std::string_view kind,
+                                              std::string_view about) {
+    return fmt::format("{}#{}/{}", actor, kind, to_hex(crypto::sha256(about)).substr(0, 32));
   }
 
   crypto::PrivateKey key;

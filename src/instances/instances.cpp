@@ -10,18 +10,6 @@
 namespace tagring::instances {
 namespace {
 
-constexpr std::string_view style_name(Style style) {
-  switch (style) {
-    case Style::kMastodon:
-      return "mastodon";
-    case Style::kLitePub:
-      return "litepub";
-    case Style::kPerson:
-      return "person";
-  }
-  return "";
-}
-
 // Pleroma's relay is an Application; other LitePub relays are told by their address.
 Style style_of(const fediverse::RemoteActor& sender, bool of_public) {
   if (of_public) return Style::kMastodon;
@@ -244,7 +232,7 @@ Task<Result<void>> Instances::accept(Link link) {
         {*tag, link.actor, link.delivery_inbox, "", delivery::Via::kTagRelay, 0}};
     CO_TRY_VOID(co_await followers_.follow(std::move(followers)));
   }
-  const std::string id = activities_.fresh_id("accepts", link.relay + " " + link.follow);
+  const std::string id = activities_.fresh_id(link.relay, "accepts", link.follow);
   std::string answer = delivery::accept_activity(id, link.relay, link.follow);
   CO_TRY_VOID(co_await activities_.send(link.relay, link.inbox, std::move(answer)));
   link.accepted = true;
@@ -283,7 +271,7 @@ Task<Result<void>> Instances::subscribe_again(Link link) {
 
 // Tells the instance that it is not wanted, and forgets it.
 Task<Result<void>> Instances::drop(Link link) {
-  const std::string id = activities_.fresh_id("rejects", link.relay + " " + link.follow);
+  const std::string id = activities_.fresh_id(link.relay, "rejects", link.follow);
   std::string answer = delivery::reject_activity(id, link.relay, link.follow);
   CO_TRY_VOID(co_await activities_.send(link.relay, link.inbox, std::move(answer)));
   co_return co_await unfollow(link.actor, link.relay);
@@ -348,162 +336,6 @@ Task<Result<void>> Instances::gone(std::string actor) {
     own_follows_.erase({own.actor, own.object});
   }
   co_return co_await unfollow(std::move(actor), std::nullopt);
-}
-
-// --- the administrator -------------------------------------------------------------------------------------
-
-json::array Instances::list() const {
-  std::set<std::string> hosts(options_.own.begin(), options_.own.end());
-  for (const auto& [host, permission] : permissions_) hosts.insert(host);
-  for (const auto& [key, link] : links_) hosts.insert(link.host);
-  const std::vector<OwnFollow> groups = this->groups();
-  for (const OwnFollow& own : groups) hosts.insert(host_of(own.object));
-  json::array items;
-  for (const std::string& host : hosts) {
-    const auto permission = decision(host);
-    json::array links;
-    for (const auto& [key, link] : links_) {
-      if (link.host != host) continue;
-      json::object shown = {{"actor", link.actor},
-                            {"relay", link.relay},
-                            {"style", style_name(link.style)},
-                            {"accepted", link.accepted}};
-      if (link.style != Style::kMastodon) {
-        const auto own = own_follows_.find({link.relay, link.actor});
-        const bool asked = own != own_follows_.end();
-        shown["followed_back"] = !asked ? "rejected" : own->second.accepted ? "accepted" : "waits";
-      }
-      links.push_back(std::move(shown));
-    }
-    for (const OwnFollow& own : groups) {
-      if (host_of(own.object) != host) continue;
-      links.push_back(json::object{{"actor", own.object},
-                                   {"relay", own.actor},
-                                   {"style", "group"},
-                                   {"accepted", true},
-                                   {"followed_back", own.accepted ? "accepted" : "waits"}});
-    }
-    items.push_back(json::object{{"host", host},
-                                 {"publishes", permission && permission->publishes},
-                                 {"receives", permission && permission->receives},
-                                 {"decided", permission.has_value()},
-                                 {"links", std::move(links)},
-                                 {"hashtags", hashtags(host).size()}});
-  }
-  return items;
-}
-
-std::vector<std::string> Instances::hosts() const {
-  std::set<std::string> hosts;
-  for (const auto& [key, link] : links_) hosts.insert(link.host);
-  for (const OwnFollow& own : groups()) hosts.insert(host_of(own.object));
-  return {hosts.begin(), hosts.end()};
-}
-
-std::vector<std::string> Instances::hashtags(const std::string& host) const {
-  const Link* link = link_of(host);
-  return link == nullptr ? std::vector<std::string>() : tags_of(*link);
-}
-
-std::vector<std::string> Instances::tags_of(const Link& link) const {
-  std::vector<std::string> tags;
-  for (const Tag& tag : followers_.all().tags_of(link.actor)) {
-    const delivery::Followers::Target* target = followers_.all().target(tag, link.delivery_inbox);
-    constexpr auto kRelay = static_cast<std::size_t>(delivery::Via::kRelay);
-    if (target != nullptr && target->followers[kRelay] > 0) tags.push_back(tag.canonical());
-  }
-  return tags;
-}
-
-std::vector<std::string> Instances::relayed_hashtags(const std::string& host) const {
-  std::vector<std::string> tags;
-  for (const auto& [key, link] : links_) {
-    const std::optional<Tag> tag = identity_.tag_of_actor(link.relay);
-    if (tag && link.host == host && link.accepted) tags.push_back(tag->canonical());
-  }
-  return tags;
-}
-
-Task<Result<void>> Instances::permit(Permission permission) {
-  CO_TRY_VOID(co_await store_.permit(permission));
-  permissions_[permission.host] = permission;
-  std::vector<Link> concerned;
-  for (const auto& [key, link] : links_) {
-    if (is_same_or_below(link.host, permission.host)) concerned.push_back(link);
-  }
-  for (Link& link : concerned) {
-    const bool of_tag = identity_.tag_of_actor(link.relay).has_value();
-    // The relay of one hashtag is there to receive.
-    const bool wanted = permission.receives || (permission.publishes && !of_tag);
-    if (!permission.receives && !of_tag) {
-      CO_TRY_VOID(co_await drop_tags(link.actor, tags_of(link)));
-    }
-    if (!wanted || !link.accepted) {
-      CO_TRY_VOID(co_await settle(std::move(link)));
-    }
-  }
-  if (permission.publishes) co_return Result<void>();
-  co_return co_await leave_groups_of(std::move(permission.host));
-}
-
-Task<Result<void>> Instances::expel(std::string host) {
-  std::vector<Link> gone;
-  for (const auto& [key, link] : links_) {
-    if (link.host == host) gone.push_back(link);
-  }
-  for (Link& link : gone) {
-    CO_TRY_VOID(co_await drop(std::move(link)));
-  }
-  co_return co_await leave_groups_of(std::move(host));
-}
-
-// The link through which a host gets the hashtags that it chose.
-const Link* Instances::link_of(const std::string& host) const {
-  for (const auto& [key, link] : links_) {
-    const bool fits = link.host == host && link.relay == identity_.actor() && link.style != Style::kPerson;
-    if (fits && link.accepted) return &link;
-  }
-  return nullptr;
-}
-
-Task<Result<void>> Instances::subscribe(std::string host, std::vector<std::string> tags) {
-  const Link* link = link_of(host);
-  if (link == nullptr) {
-    co_return fail(
-        ErrorCode::kNotFound,
-        fmt::format("{} does not use this node as a relay yet: its administrator adds {} (or, where "
-                    "there are no relays, as in GoToSocial, people follow hashtags: docs/gotosocial.md)",
-                    host, identity_.shared_inbox()));
-  }
-  const auto permission = decision(host);
-  if (!permission || !permission->receives) {
-    co_return fail(ErrorCode::kDenied,
-                   fmt::format("{} may not receive: tagring instance allow --receive {}", host, host));
-  }
-  std::set<std::string> all(tags.begin(), tags.end());
-  for (std::string& tag : tags_of(*link)) all.insert(std::move(tag));
-  if (all.size() > options_.tags_max) {
-    co_return fail(ErrorCode::kTooLarge,
-                   fmt::format("an instance may have {} hashtags, not {}", options_.tags_max, all.size()));
-  }
-  const std::string actor = link->actor;
-  std::vector<delivery::Follower> followers;
-  for (std::string& tag : tags)
-    followers.push_back(
-        {Tag::from_canonical(std::move(tag)), actor, link->delivery_inbox, "", delivery::Via::kRelay, 0});
-  co_return co_await followers_.follow(std::move(followers));
-}
-
-Task<Result<void>> Instances::unsubscribe(std::string host, std::vector<std::string> tags) {
-  const Link* link = link_of(host);
-  if (link == nullptr) co_return fail(ErrorCode::kNotFound, host + " does not use this node as a relay");
-  co_return co_await drop_tags(link->actor, std::move(tags));
-}
-
-Task<Result<void>> Instances::drop_tags(std::string actor, std::vector<std::string> tags) {
-  std::vector<std::pair<Tag, std::string>> pairs;
-  for (const std::string& tag : tags) pairs.emplace_back(Tag::from_canonical(tag), actor);
-  co_return co_await followers_.unfollow(std::move(pairs));
 }
 
 }  // namespace tagring::instances

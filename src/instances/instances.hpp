@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -113,6 +114,8 @@ class Instances {
   // -------------------------- `actor`, one of this node's hashtag actors, follows it. Again, if it did
   // already.
   [[nodiscard]] Task<Result<void>> follow_as(std::string actor, std::string object, std::string inbox);
+  // The Follow of that id by one of this node's actors, if it holds or waits for its answer.
+  [[nodiscard]] std::optional<OwnFollow> own_follow(const std::string& follow_id) const;
   // kNotFound if it is not followed.
   [[nodiscard]] Task<Result<void>> leave_group(std::string group);
   [[nodiscard]] std::vector<OwnFollow> groups() const;
@@ -164,9 +167,17 @@ class Instances {
   // Whose actors it uses as relays.
   [[nodiscard]] std::vector<std::string> relayed_hashtags(const std::string& host) const;
   [[nodiscard]] Task<Result<void>> permit(Permission permission);
-  // Ends every use of this node as a relay by that host, and leaves its groups; whether it may come back is
-  // decided elsewhere.
-  [[nodiscard]] Task<Result<void>> expel(std::string host);
+  struct User {
+    std::string actor;  // that uses this node, or waits to, or is a group that it follows
+    bool is_person = false;
+  };
+  [[nodiscard]] std::vector<User> users() const;
+  // An actor that uses this node; with the hashtag whose actor it uses, none for the node's own.
+  using IsUnwanted = std::function<bool(const std::string& actor, const std::optional<Tag>& tag)>;
+  // Ends every such use, tells them, and leaves such groups; whether they may come back is decided elsewhere.
+  [[nodiscard]] Task<Result<void>> expel(IsUnwanted is_unwanted);
+  // (tag, actor) pairs that follow hashtags do not any more, and people are told.
+  [[nodiscard]] Task<Result<void>> turn_away(std::vector<std::pair<Tag, std::string>> pairs);
   // kNotFound if the host has not added this node as a relay, kDenied if it may not receive, kTooLarge for
   // too many hashtags.
   [[nodiscard]] Task<Result<void>> subscribe(std::string host, std::vector<std::string> tags);

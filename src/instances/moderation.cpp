@@ -21,6 +21,11 @@ federation::Blocks of(const std::vector<Block>& list) {
   return blocks;
 }
 
+// Who follows the hashtag, or the node's own actor without one.
+bool is_blocked(const federation::Blocks& blocks, const std::string& actor, const std::optional<Tag>& tag) {
+  return blocks.of_actor(actor) != nullptr || (tag && blocks.of_tag(tag->canonical()) != nullptr);
+}
+
 }  // namespace
 
 Task<Result<void>> Moderation::load() {
@@ -68,13 +73,20 @@ Moderation::Effect Moderation::preview(const std::vector<Block>& list) const {
     ++(blocks_.find(block.kind, block.what) != nullptr ? effect.known : effect.fresh);
   const federation::Blocks coming = of(list);
   std::set<std::string> actors;
+  std::set<std::string> hosts;
   followers_.all().visit([&](const Tag& tag, const std::string& actor) {
-    if (coming.of_actor(actor) != nullptr || coming.of_tag(tag.canonical()) != nullptr) actors.insert(actor);
+    if (is_blocked(coming, actor, tag)) actors.insert(actor);
   });
-  effect.followers.assign(actors.begin(), actors.end());
-  for (std::string& host : instances_.hosts()) {
-    if (coming.of_host(host) != nullptr) effect.instances.push_back(std::move(host));
+  for (Instances::User& user : instances_.users()) {
+    if (coming.of_actor(user.actor) == nullptr) continue;
+    if (user.is_person) {
+      actors.insert(std::move(user.actor));
+    } else {
+      hosts.insert(host_of(user.actor));
+    }
   }
+  effect.followers.assign(actors.begin(), actors.end());
+  effect.instances.assign(hosts.begin(), hosts.end());
   return effect;
 }
 
@@ -86,15 +98,15 @@ Task<Result<Moderation::Effect>> Moderation::block(std::vector<Block> list) {
   for (Block& block : list) block.since = clock_.wall_now();
   CO_TRY_VOID(co_await store_.save_blocks(list));
   for (const Block& block : list) blocks_.add(block);
-  for (const std::string& host : effect.instances) {
-    CO_TRY_VOID(co_await instances_.expel(host));
-  }
+  Instances::IsUnwanted is_unwanted = [this](const std::string& actor, const std::optional<Tag>& tag) {
+    return is_blocked(blocks_, actor, tag);
+  };
+  CO_TRY_VOID(co_await instances_.expel(std::move(is_unwanted)));
   std::vector<std::pair<Tag, std::string>> gone;
   followers_.all().visit([&](const Tag& tag, const std::string& actor) {
-    if (blocks_.of_actor(actor) != nullptr || blocks_.of_tag(tag.canonical()) != nullptr)
-      gone.emplace_back(tag, actor);
+    if (is_blocked(blocks_, actor, tag)) gone.emplace_back(tag, actor);
   });
-  CO_TRY_VOID(co_await followers_.unfollow(std::move(gone)));
+  CO_TRY_VOID(co_await instances_.turn_away(std::move(gone)));
   co_return effect;
 }
 

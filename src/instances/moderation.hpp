@@ -59,8 +59,8 @@ class Moderation {
     std::vector<std::string> skipped;    // entries of a list that were passed over, with the reason
   };
   [[nodiscard]] Effect preview(const std::vector<federation::Block>& blocks) const;
-  // Durable when it completes. Followers and instances that fall under a block go. kInvalid, and nothing is
-  // changed, for this node itself.
+  // Durable when it completes. Followers and instances that fall under a block go, and are told. kInvalid,
+  // and nothing is changed, for this node itself.
   [[nodiscard]] Task<Result<Effect>> block(std::vector<federation::Block> blocks);
   // Whoever blocks it.
   [[nodiscard]] Task<Result<void>> unblock(federation::BlockKind kind, std::string what);

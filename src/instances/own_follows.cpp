@@ -27,9 +27,8 @@ Task<Result<void>> Instances::follow_back(Link link) {
 }
 
 Task<Result<void>> Instances::follow_as(std::string actor, std::string object, std::string inbox) {
-  OwnFollow follow{
-      actor, object,           std::move(inbox), activities_.fresh_id("follows", actor + " " + object),
-      false, clock_.wall_now()};
+  OwnFollow follow{actor, object,           std::move(inbox), activities_.fresh_follow_id(actor, object),
+                   false, clock_.wall_now()};
   const auto known = own_follows_.find({follow.actor, follow.object});
   if (known != own_follows_.end() && known->second.accepted) follow.accepted = true;
   CO_TRY_VOID(co_await store_.save_own_follow(follow));
@@ -43,8 +42,9 @@ Task<Result<void>> Instances::end(OwnFollow follow) {
   CO_TRY_VOID(co_await store_.drop_own_follow(follow.actor, follow.object));
   own_follows_.erase({follow.actor, follow.object});
   const std::vector<std::string> objects = {follow.object};
-  std::string body = json::serialize(
-      fediverse::make_undo_follow(follow.follow_id + "#undo", follow.actor, follow.follow_id, objects));
+  const std::string id = activities_.fresh_id(follow.actor, "undos", follow.follow_id);
+  std::string body =
+      json::serialize(fediverse::make_undo_follow(id, follow.actor, follow.follow_id, objects));
   co_return co_await activities_.send(follow.actor, follow.inbox, std::move(body));
 }
 
@@ -54,6 +54,12 @@ std::vector<OwnFollow> Instances::groups() const {
   for (const auto& [key, own] : own_follows_)
     if (!links_.contains({own.object, own.actor})) found.push_back(own);
   return found;
+}
+
+std::optional<OwnFollow> Instances::own_follow(const std::string& follow_id) const {
+  const auto found = std::ranges::find_if(
+      own_follows_, [&](const auto& known) { return known.second.follow_id == follow_id; });
+  return found == own_follows_.end() ? std::nullopt : std::optional(found->second);
 }
 
 Task<Result<void>> Instances::leave_group(std::string group) {
@@ -172,7 +178,7 @@ Task<Result<void>> Instances::accept_follow(std::string actor, std::string objec
 Task<Result<void>> Instances::disown_follow(std::string actor, std::string object, std::string inbox) {
   if (own_follows_.contains({actor, object})) co_return Result<void>();
   const std::string about = actor + " " + object;
-  const std::string id = activities_.fresh_id("undos", about);
+  const std::string id = activities_.fresh_id(actor, "undos", object);
   const std::vector<std::string> objects = {object};
   std::string body = json::serialize(
       fediverse::make_undo_follow(id, actor, identity_.activity_id("follows", about), objects));

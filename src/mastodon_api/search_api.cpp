@@ -38,6 +38,14 @@ std::optional<Url> url_in(std::string_view text) {
   return url ? std::optional(*url) : std::nullopt;
 }
 
+// As people paste who somebody is, without what stands before it.
+std::string account_in(std::string_view text) {
+  text = trim(text);
+  if (ascii_lower(text.substr(0, kAccount.size())) == kAccount) text.remove_prefix(kAccount.size());
+  if (text.starts_with('@')) text.remove_prefix(1);
+  return std::string(text);
+}
+
 // The hashtag that is meant by its address, by the URL of its page, whatever is filtered there, or by that of
 // its actor.
 Result<fediverse::WebfingerTarget> named(std::string_view text, const std::optional<Url>& url,
@@ -48,9 +56,7 @@ Result<fediverse::WebfingerTarget> named(std::string_view text, const std::optio
     if (path.size() > 1 && path.ends_with('/')) path.remove_suffix(1);
     return fediverse::parse_webfinger_resource(url->origin() + std::string(path), urls);
   }
-  if (ascii_lower(text.substr(0, kAccount.size())) == kAccount) text.remove_prefix(kAccount.size());
-  if (text.starts_with('@')) text.remove_prefix(1);
-  return fediverse::parse_webfinger_resource(std::string(kAccount) + std::string(text), urls);
+  return fediverse::parse_webfinger_resource(std::string(kAccount) + account_in(text), urls);
 }
 
 }  // namespace
@@ -82,15 +88,21 @@ Task<std::optional<HttpResponse>> SearchApi::account(ApiRequest request) {
   const bool asks_posts = name.ends_with(kPostsOf);
   if (asks_posts) name.resize(name.size() - kPostsOf.size());
   if (name == "lookup") {
-    name = query_value(request.query, "acct");
-    if (name.starts_with('@')) name.erase(0, 1);
+    name = account_in(query_value(request.query, "acct"));
+  } else if (name == "search") {
+    const auto found = co_await find_account(account_in(query_value(request.query, "q")));
+    co_return api_response(found ? json::array{*found} : json::array());
   }
-  const std::string author = posts_.author_named(name);
-  if (author.empty() || blocks_.of_actor(author) != nullptr || blocks_.is_refused_by(author))
-    co_return std::nullopt;
-  const auto found = co_await posts_.account(author, posts_.deadline());
+  const auto found = co_await find_account(std::move(name));
   if (!found) co_return std::nullopt;
   co_return api_response(asks_posts ? json::value(json::array()) : json::value(*found));
+}
+
+Task<std::shared_ptr<const json::object>> SearchApi::find_account(std::string name) {
+  const std::string author = posts_.author_named(name);
+  if (author.empty() || blocks_.of_actor(author) != nullptr || blocks_.is_refused_by(author))
+    co_return nullptr;
+  co_return co_await posts_.account(author, posts_.deadline());
 }
 
 Task<HttpResponse> SearchApi::search(ApiRequest request) {
@@ -106,6 +118,11 @@ Task<HttpResponse> SearchApi::search(ApiRequest request) {
   const bool wants_tags = is_first_page && (type.empty() || type == "hashtags");
   const std::optional<Url> url = url_in(text);
   const auto here = named(text, url, site_);
+  const bool wants_accounts = is_first_page && (type.empty() || type == "accounts");
+  if (wants_accounts) {
+    const auto person = co_await find_account(url ? url->text() : account_in(text));
+    if (person) found["accounts"] = json::array{*person};
+  }
   if (here && here->tag) {
     if (wants_tags) found["hashtags"] = co_await tags_.find(here->tag->canonical(), 1);
   } else if (url) {

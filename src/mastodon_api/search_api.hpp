@@ -39,6 +39,7 @@ class SearchApi final : public ApiPart {
  private:
   Task<HttpResponse> search(ApiRequest request);
   Task<std::optional<HttpResponse>> account(ApiRequest request);
+  Task<std::shared_ptr<const json::object>> find_account(std::string name);
   Task<bool> is_in_history(Tag tag, std::string uri, WallTime published);
   struct Found {
     posts::PostCache::Content content;

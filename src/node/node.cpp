@@ -212,6 +212,7 @@ Routes Node::make_routes() {
   routes.add_if(kReading, health::Probes::is_path, by(p.admin.probes));
   routes.add_if(kReading, web::Site::is_path, revalidated(by(p.reading.site)));
   routes.add_below(kReading, activitypub::Announced::kPath, by(p.actors.announced), kAnyPage);
+  routes.add_below(kReading, activitypub::Follows::kPath, by(p.actors.follows), kAnyPage);
   routes.add_below(kReading, "", by(p.actors.documents), kAnyPage);
   return routes;
 }

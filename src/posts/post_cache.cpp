@@ -228,10 +228,12 @@ json::object PostCache::show(const Content& content, StatusId id) {
     shown_.erase(shown_first_.front());
     shown_first_.pop_front();
   }
-  tagring::make_room(accounts_, 2 * options_.remembered_max);
   // Names of accounts are the same in any case.
-  for (const std::string_view key : {"id", "acct"})
-    accounts_[ascii_lower(json::text_of(*content.account, key))] = content.post->author;
+  const std::array<std::string, 4> names = {ascii_lower(json::text_of(*content.account, "id")),
+                                            ascii_lower(json::text_of(*content.account, "acct")),
+                                            json::text_of(*content.account, "url"), content.post->author};
+  tagring::make_room(accounts_, names.size() * options_.remembered_max);
+  for (const std::string& name : names) accounts_[name] = content.post->author;
   const auto parent = entries_.find(content.post->in_reply_to);
   const bool has_parent = parent != entries_.end() && parent->second.post;
   return make_status(*content.post, *content.account, id, has_parent ? parent->second.post.get() : nullptr);
@@ -249,8 +251,9 @@ std::vector<std::string> PostCache::replies_to(const std::string& uri) const {
   return replies;
 }
 
-std::string PostCache::author_named(const std::string& id_or_acct) const {
-  const auto named = accounts_.find(ascii_lower(id_or_acct));
+std::string PostCache::author_named(const std::string& name) const {
+  auto named = accounts_.find(name);
+  if (named == accounts_.end()) named = accounts_.find(ascii_lower(name));
   return named == accounts_.end() ? std::string() : named->second;
 }
 

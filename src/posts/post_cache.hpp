@@ -68,9 +68,9 @@ class PostCache {
   [[nodiscard]] std::string shown_as(StatusId id) const;
   // URIs of posts here that answer that one.
   [[nodiscard]] std::vector<std::string> replies_to(const std::string& uri) const;
-  // Whose Account has been shown under that id, or that name ("alice@social.example"): the author's URI;
-  // empty if that is not remembered.
-  [[nodiscard]] std::string author_named(const std::string& id_or_acct) const;
+  // Whose Account has been shown under that id, that name ("alice@social.example"), or the address of that
+  // profile: the author's URI; empty if that is not remembered.
+  [[nodiscard]] std::string author_named(const std::string& name) const;
   // The author's Account, as fresh as beside a post; null if it is gone, hides, or cannot be had by
   // `deadline`.
   [[nodiscard]] Task<std::shared_ptr<const json::object>> account(std::string author, Instant deadline);
@@ -126,7 +126,7 @@ class PostCache {
   std::set<std::pair<std::string, std::string>> replies_;  // URIs of a post and of one that answers it
   std::map<StatusId, std::string> shown_;                  // URIs
   std::deque<StatusId> shown_first_;                       // in the order in which they were shown first
-  std::map<std::string, std::string> accounts_;            // URIs, by id and by name
+  std::map<std::string, std::string> accounts_;            // URIs, by all that names them
   std::map<std::string, std::size_t> under_way_;           // by host
   std::map<std::string, Instant> failing_;                 // hosts that did not answer, and when
   std::size_t fetching_ = 0;

@@ -104,7 +104,7 @@ Task<Result<void>> Reports::tell_of(std::string uri, std::string comment) {
   CO_TRY(const fediverse::RemoteActor actor, fediverse::parse_actor(document, author));
   const std::string self = client_.identity().actor();
   const json::object flag =
-      fediverse::make_flag(activities_.fresh_id("flag", uri), self, comment, {author, uri});
+      fediverse::make_flag(activities_.fresh_id(self, "flags", uri), self, comment, {author, uri});
   co_return co_await activities_.send(self, actor.inbox, json::serialize(flag));
 }
 

@@ -83,14 +83,20 @@ Task<Result<void>> HashtagFollowers::follow(std::vector<delivery::Follower> foll
 }
 
 Task<Result<void>> HashtagFollowers::unfollow(std::vector<std::pair<Tag, std::string>> pairs) {
-  CO_TRY_VOID(co_await store_.unfollow(pairs));
+  CO_TRY_VOID(co_await drop(std::move(pairs)));
+  co_return Result<void>();
+}
+
+Task<Result<std::vector<delivery::Follower>>> HashtagFollowers::drop(
+    std::vector<std::pair<Tag, std::string>> pairs) {
+  CO_TRY(std::vector<delivery::Follower> gone, co_await store_.unfollow(pairs));
   for (const auto& [tag, actor] : pairs) {
     const std::optional<delivery::Via> via = followers_.remove(tag, actor);
     const bool was_reason = via && *via != delivery::Via::kNode && !followers_.has_people(tag);
     if (!was_reason || !subscriber_.wants(tag)) continue;
     idle_.let_go(tag.canonical(), delivery::resource_of(*via) ? host_of(actor) : std::string());
   }
-  co_return Result<void>();
+  co_return gone;
 }
 
 Task<Result<void>> HashtagFollowers::unsubscribe(std::vector<std::string> idle) {

@@ -51,6 +51,9 @@ class HashtagFollowers {
   [[nodiscard]] Task<Result<void>> follow(std::vector<delivery::Follower> followers);
   // (tag, actor) pairs; unknown ones are ignored.
   [[nodiscard]] Task<Result<void>> unfollow(std::vector<std::pair<Tag, std::string>> pairs);
+  // The same; returns who they were.
+  [[nodiscard]] Task<Result<std::vector<delivery::Follower>>> drop(
+      std::vector<std::pair<Tag, std::string>> pairs);
   // An actor is gone, and follows nothing any more.
   [[nodiscard]] Task<Result<void>> unfollow_all(std::string actor);
   // That actor follows the node's own, or not any more: see Followers::count_own.

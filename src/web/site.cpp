@@ -32,6 +32,8 @@ constexpr std::string_view kRetryAfter = "60";  // the window of the budget
 constexpr std::size_t kListMax = 20;
 // Software that is known to have no page on which to follow what is found elsewhere.
 constexpr std::array<std::string_view, 2> kWithoutPage = {"gotosocial", "activitypub-bot"};
+// Software whose people follow communities only.
+constexpr std::array<std::string_view, 2> kOfCommunities = {"lemmy", "piefed"};
 
 HttpResponse asset(std::string_view name) {
   HttpResponse response;
@@ -370,11 +372,13 @@ Task<HttpResponse> Site::follow(Tag tag, std::string account, bool as_json, IpAd
                                         : json::object{{"error", way.error().message}});
     co_return response;
   }
-  const std::string instead = fmt::format(
-      "<p>{} copy <code>@{}</code>, and search for it at your server: what is found can be followed.</p>"
-      "<p><a href=\"{}{}\">Back to #{}</a></p>",
-      way ? "If that page does not know it:" : "Instead,", escape(address), kTags,
-      percent_encode(tag.canonical()), escape(tag.canonical()));
+  const bool is_hopeless = !way && way.error().code == ErrorCode::kDenied;
+  const std::string by_hand = fmt::format(
+      "<p>{} copy <code>@{}</code>, and search for it at your server: what is found can be followed.</p>",
+      way ? "If that page does not know it:" : "Instead,", escape(address));
+  const std::string instead =
+      fmt::format("{}<p><a href=\"{}{}\">Back to #{}</a></p>", is_hopeless ? "" : by_hand, kTags,
+                  percent_encode(tag.canonical()), escape(tag.canonical()));
   if (!way) {
     HttpResponse refusal =
         page("Follow",
@@ -419,6 +423,11 @@ Task<Result<Site::Way>> Site::way_to_follow(std::string server, std::string user
   const std::string software = co_await software_of(server);
   if (std::ranges::find(kWithoutPage, software) != kWithoutPage.end())
     co_return fail(ErrorCode::kNotFound, fmt::format("{} ({}) has no page for that", server, software));
+  if (std::ranges::find(kOfCommunities, software) != kOfCommunities.end())
+    co_return fail(ErrorCode::kDenied,
+                   fmt::format("people at {} ({}) can follow communities only, and no hashtags; "
+                               "this page and its feeds can be read without following",
+                               server, software));
   co_return Way{usual_template(server), /*guessed=*/true};
 }
 

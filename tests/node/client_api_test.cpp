@@ -516,6 +516,15 @@ TEST_F(Reading, AnAccountIsShownNoLongerThanItsPostsAre) {
   EXPECT_EQ(object(get(by_id)), account);
   EXPECT_EQ(object(get(by_name)), account);
   EXPECT_EQ(object(get("/api/v1/accounts/lookup?acct=@SomeBody@Home.EXAMPLE")), account);
+  const std::string url(account.at("url").as_string());
+  for (const std::string& named : {std::string("@SomeBody@Home.EXAMPLE"), url, alice.id}) {
+    const std::string q = percent_encode(named);
+    EXPECT_EQ(object(get("/api/v2/search?q=" + q)).at("accounts"), (json::value(json::array{account})))
+        << named;
+    EXPECT_THAT(object(get("/api/v2/search?type=hashtags&q=" + q)).at("accounts").as_array(), IsEmpty());
+    EXPECT_EQ(list(get("/api/v1/accounts/search?q=" + q)), json::array{account}) << named;
+  }
+  EXPECT_THAT(list(get("/api/v1/accounts/search?q=nobody")), IsEmpty());
   EXPECT_THAT(list(get(by_id + "/statuses")), IsEmpty());
   EXPECT_EQ(get("/api/v1/accounts/lookup?acct=nobody@home.example").status, 404);
   const auto expect_status = [&](int status) {

@@ -86,6 +86,63 @@ TEST_F(Moderating, FollowersOnABlockedDomainGoAndDoNotComeBack) {
                  "is blocked here");
 }
 
+// Else their servers show them as following for ever, and let nobody follow again when the block is lifted.
+TEST_F(Moderating, WhoIsTurnedAwayByABlockIsToldAndMayComeBack) {
+  const std::string cats = origin + "/tag/cats";
+  const std::array<std::pair<const char*, std::string>, 3> blocks = {
+      {{"tag", "cats"}, {"author", fan.id}, {"domain", "far.example"}}};
+  for (const auto& [kind, what] : blocks) {
+    const std::string text = follow_text(fan, {cats});
+    EXPECT_EQ(post_signed(text, fan).status, 202);
+    settle();
+    internet.calls.clear();
+    block(kind, what);
+    const std::vector<json::object> told = internet.posted_to("https://far.example/inbox");
+    ASSERT_THAT(told, SizeIs(1)) << kind;
+    EXPECT_EQ(json::id_of(told[0], "type"), "Reject");
+    EXPECT_EQ(json::id_of(told[0], "actor"), cats);
+    const json::object& follow = told[0].at("object").as_object();
+    EXPECT_EQ(json::id_of(follow), json::id_of(*json::parse_object(text)));
+    EXPECT_EQ(json::id_of(follow, "actor"), fan.id);
+    EXPECT_EQ(json::id_of(follow, "object"), cats);
+    admin("/blocks/remove", {{"kind", kind}, {"what", what}});
+  }
+  follow();
+  EXPECT_THAT(rows("SELECT actor FROM followers"), ElementsAre(fan.id));
+}
+
+TEST_F(Moderating, WhoUsesABlockedHashtagAsARelayIsToldAndTheRestStays) {
+  const Author own = make_author("https://home.example/actor", "https://home.example/inbox");
+  const std::string everybody = "https://www.w3.org/ns/activitystreams#Public";
+  EXPECT_EQ(post_signed(follow_text(own, {everybody}), own, "/tag/cats/inbox").status, 202);
+  EXPECT_EQ(post_signed(follow_text(own, {everybody}), own, "/tag/dogs/inbox").status, 202);
+  settle();
+  internet.calls.clear();
+  EXPECT_THAT(block("tag", "cats").at("instances").as_array(), IsEmpty());
+  const std::vector<json::object> told = internet.posted_to(own.inbox);
+  ASSERT_THAT(told, SizeIs(1));
+  EXPECT_EQ(json::id_of(told[0], "type"), "Reject");
+  EXPECT_THAT(rows("SELECT relay FROM links"), ElementsAre(origin + "/tag/dogs"));
+}
+
+TEST_F(Moderating, APersonWhoPublishesByTheNodeIsToldOfABlock) {
+  config::Config with_people = config();
+  with_people.people = true;
+  start(with_people);
+  settle();
+  EXPECT_EQ(post_signed(follow_text(fan, {origin + "/actor"}), fan).status, 202);
+  settle();
+  internet.calls.clear();
+  const json::object effect = block("author", fan.id);
+  EXPECT_THAT(json::serialize(effect.at("followers")), HasSubstr(fan.id));
+  EXPECT_THAT(effect.at("instances").as_array(), IsEmpty());
+  EXPECT_THAT(rows("SELECT actor FROM links"), IsEmpty());
+  const std::vector<json::object> told = internet.posted_to(fan.inbox);
+  ASSERT_THAT(told, SizeIs(2));
+  EXPECT_EQ(json::id_of(told[0], "type"), "Reject");
+  EXPECT_EQ(json::id_of(told[1], "type"), "Undo") << "it was followed back";
+}
+
 TEST_F(Moderating, AnExcludedHashtagHasNoActorAndIsNotRelayed) {
   follow();
   block("tag", "cats");

@@ -255,6 +255,15 @@ TEST_F(PartialCollection, ACheckOfAServerSaysThatItsLastFollowerWasLost) {
   EXPECT_THAT(control("/followers/check", body).body, HasSubstr("it may not know"));
 }
 
+TEST_F(PartialCollection, AServerWhereNobodyFollowsAnyMoreIsKnownAfterARestart) {
+  follow(fan, "cats");
+  unfollow(fan, "cats");
+  start(config());
+  settle();
+  EXPECT_EQ(control("/followers/check", R"({"tag":"cats","server":"far.example"})").status, 200);
+  EXPECT_EQ(control("/followers/check", R"({"tag":"dogs","server":"far.example"})").status, 404);
+}
+
 TEST_F(PartialCollection, ACheckOfAServerThatIsNotKnownSaysSo) {
   follow(fan, "cats");
   const HttpResponse misspelt = control("/followers/check", R"({"tag":"cats","server":"farr.example"})");
@@ -543,6 +552,7 @@ TEST_F(PartialCollection, ABlockedActorGetsNoListAndItsServersDigestForgetsIt) {
                 .status,
             200);
   settle();
+  internet.calls.clear();  // a Reject
   EXPECT_EQ(status_for(pal, kCats), 403);
   EXPECT_THAT(list_for(fan, kCats), ElementsAre(fan.id));
   publish(create_text(post));

@@ -131,6 +131,9 @@ TEST_F(Relaying, APleromaIsAcceptedAndFollowedBack) {
   const json::object back = internet.posted_to(pleroma.inbox).back();
   EXPECT_EQ(json::id_of(back, "object"), pleroma.id);
   EXPECT_EQ(json::id_of(back, "actor"), origin + "/actor");
+  EXPECT_EQ(json::parse_object(get(json::id_of(back).substr(origin.size())).body), back);
+  const std::string answer = json::id_of(internet.posted_to(pleroma.inbox).front());
+  EXPECT_EQ(answer.substr(0, answer.find('#')), origin + "/actor") << "it is said once, and kept nowhere";
   const json::object accept = {{"@context", "https://www.w3.org/ns/activitystreams"},
                                {"id", pleroma.id + "/accepts/1"},
                                {"type", "Accept"},
@@ -156,8 +159,11 @@ TEST_F(Relaying, WhoRemovesTheNodeFromTheFollowersIsFollowedNoMore) {
   EXPECT_THAT(followed(), ElementsAre(pleroma.id)) << "somebody else was removed";
   remove["id"] = pleroma.id + "/removes/2";
   remove["object"] = origin + "/actor";
+  const std::string id = rows("SELECT follow_id FROM own_follows").at(0).substr(origin.size());
+  EXPECT_EQ(get(id).status, 200);
   EXPECT_EQ(post_signed(json::serialize(remove), pleroma).status, 202);
   EXPECT_THAT(followed(), IsEmpty());
+  EXPECT_EQ(get(id).status, 404);
 }
 
 TEST_F(Relaying, WhoNeverAskedCannotAcceptForAnother) {

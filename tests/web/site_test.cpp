@@ -319,6 +319,19 @@ TEST_F(SiteTest, NobodyIsSentToAPageThatTheServerDoesNotHave) {
   EXPECT_EQ(get("/tags/cats/follow?account=@bob@gts.example").status, 200);
 }
 
+TEST_F(SiteTest, WhoCannotFollowHashtagsIsNotSentToTry) {
+  http.answers["https://town.example/.well-known/nodeinfo"] =
+      R"({"links":[{"rel":"http://nodeinfo.diaspora.software/ns/schema/2.0","href":"https://town.example/n"}]})";
+  http.answer = HttpResponse{.status = 200, .headers = {}, .body = R"({"links":[]})"};
+  for (const char* software : {"Lemmy", "piefed"}) {
+    http.answers["https://town.example/n"] = fmt::format(R"({{"software":{{"name":"{}"}}}})", software);
+    const HttpResponse page = get("/tags/cats/follow?account=@bob@town.example");
+    EXPECT_EQ(page.status, 422);
+    EXPECT_THAT(page.body, HasSubstr("can follow communities only"));
+    EXPECT_THAT(page.body, Not(HasSubstr("search for it at your server")));
+  }
+}
+
 TEST_F(SiteTest, ThePagesLeadToTheirActors) {
   EXPECT_THAT(
       get("/tags/%E7%8C%AB").body,
