@@ -1,10 +1,13 @@
 #include "publisher/outboxes.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <initializer_list>
+#include <utility>
 
 #include "fediverse/json_ld.hpp"
 #include "fediverse/vocabulary.hpp"
+#include "http/url.hpp"
 
 namespace tagring::publisher {
 namespace {
@@ -37,6 +40,11 @@ bool is_before(const json::value& item, WallTime time) {
   return published && *published < time;
 }
 
+// It may be there later.
+bool is_for_now(const Error& error) {
+  return error.code == ErrorCode::kUnavailable || error.code == ErrorCode::kTimedOut;
+}
+
 }  // namespace
 
 Task<void> Outboxes::stop() {
@@ -50,19 +58,51 @@ Task<void> Outboxes::catch_up() {
   if (newest) known_until_ = *newest;
   const Instant begin = clock_.now() + kAfterStart;
   co_await clock_.sleep_until(begin);
-  std::vector<instances::Instances::Source> sources = instances_.sources();
-  if (sources.size() > kSourcesMax) sources.resize(kSourcesMax);
-  std::size_t found = 0;
-  for (const instances::Instances::Source& source : sources) {
-    const Result<std::size_t> posts = co_await read(source);
-    if (posts) found += *posts;
-  }
-  if (found > 0) log_.info("outboxes_read", {{"outboxes", sources.size()}, {"posts", found}});
+  for (auto& [host, readings] : draw())
+    tasks_.spawn("outboxes_of_host", read_host(host, std::move(readings)));
 }
 
+// By host; any of them, if there are too many, or the same would be left out at each start.
+std::map<std::string, std::deque<Outboxes::Reading>> Outboxes::draw() {
+  std::vector<instances::Instances::Source> sources = instances_.sources();
+  std::map<std::string, std::deque<Reading>> by_host;
+  for (std::size_t i = 0; i < std::min(sources.size(), kSourcesMax); ++i) {
+    std::swap(sources[i], sources[i + rng_.below(sources.size() - i)]);
+    const std::string host = host_of(sources[i].follow.object);
+    by_host[host].push_back({.source = std::move(sources[i])});
+  }
+  return by_host;
+}
+
+Task<void> Outboxes::read_host(std::string host, std::deque<Reading> waiting) {
+  const Instant end = clock_.now() + kPatience;
+  Duration pause = kFirstPause;
+  std::size_t found = 0;
+  while (!waiting.empty() && clock_.now() < end) {
+    Reading reading = std::move(waiting.front());
+    waiting.pop_front();
+    const Result<void> read = co_await go_on(&reading);
+    found += std::exchange(reading.found, 0);
+    if (read) pause = kFirstPause;
+    if (read || !is_for_now(read.error())) continue;
+    // Behind the others: it may be that one alone.
+    waiting.push_back(std::move(reading));
+    Instant next = client_.hosts().of(host)->fetch_again;
+    if (next <= clock_.now()) {
+      next = clock_.now() + pause;
+      pause = std::min(pause * 2, kLongestPause);
+    }
+    co_await clock_.sleep_until(next);
+  }
+  if (found > 0 || !waiting.empty())
+    log_.info("outboxes_read", {{"host", host}, {"posts", found}, {"unread", waiting.size()}});
+}
+
+// Each host in its turn.
 Task<Result<void>> Outboxes::wait() {
   if (++requests_ > kRequestsMax) co_return fail(ErrorCode::kBusy, "enough was asked for");
-  const Instant next = clock_.now() + kBetween;
+  const Instant next = std::max(next_request_, clock_.now()) + kBetween;
+  next_request_ = next;
   co_await clock_.sleep_until(next);
   co_return Result<void>();
 }
@@ -76,60 +116,91 @@ Task<Result<json::object>> Outboxes::get(std::string url, std::string actor) {
 
 Outboxes::Page Outboxes::read_page(const json::object& page, bool of_person, WallTime not_before) const {
   Page read{.posts = {}, .is_old = false, .next = json::id_of(page, "next")};
+  if (read.next.size() > fediverse::kIdSizeMax) read.next.clear();
   json::for_each(json::find(page, "orderedItems"), [&](const json::value& item) {
     if (is_before(item, not_before)) {
       read.is_old = true;
       return;
     }
     std::string uri = post_in(item, of_person);
-    if (read.posts.size() < kItemsMax && !uri.empty()) read.posts.push_back(std::move(uri));
+    if (read.posts.size() < kItemsMax && !uri.empty() && uri.size() <= kUriMax)
+      read.posts.push_back(std::move(uri));
   });
   return read;
 }
 
-Task<Outboxes::Published> Outboxes::publish(std::vector<std::string> posts,
-                                            instances::Instances::Source source, WallTime not_before) {
-  const std::string& actor = source.follow.object;
-  Published published;
+Task<Result<bool>> Outboxes::publish(std::vector<std::string> posts, Reading* reading, WallTime not_before) {
+  const std::string actor = reading->source.follow.object;
+  const bool is_person = reading->source.is_person;
+  bool reached_known = false;
   for (const std::string& uri : posts) {
+    const std::size_t hash = std::hash<std::string>()(uri);
+    if (const auto before = fetched_before_.find(hash); before != fetched_before_.end()) {
+      reached_known = reached_known || before->second;
+      continue;
+    }
     const Result<delivery::PublishedPost> known = co_await store_.find_post(uri);
-    published.reached_known = published.reached_known || (known && known->published <= known_until_);
-    if (known || (source.is_person && !fediverse::is_same_origin(uri, actor))) continue;
-    const Result<void> may_ask = co_await wait();
-    if (!may_ask) break;
-    const auto taken = co_await fetched_.announced(
-        uri, {.not_before = not_before, .by = source.is_person ? actor : std::string()});
-    published.posts += taken && taken->empty() ? 1 : 0;
-    published.reached_known = published.reached_known || (taken && *taken == FetchedPosts::kTooOld);
+    reached_known = reached_known || (known && known->published <= known_until_);
+    if (known || (is_person && !fediverse::is_same_origin(uri, actor))) continue;
+    CO_TRY_VOID(co_await wait());
+    const auto taken =
+        co_await fetched_.announced(uri, {.not_before = not_before, .by = is_person ? actor : std::string()});
+    if (!taken && is_for_now(taken.error())) {
+      if (!client_.hosts().may_fetch(host_of(actor))) co_return std::unexpected(taken.error());
+      // Or one that is never shown, or is elsewhere, would hold up those behind it.
+      reading->lacks_some = true;
+      continue;
+    }
+    const bool is_too_old = taken && *taken == FetchedPosts::kTooOld;
+    fetched_before_.emplace(hash, is_too_old);
+    reached_known = reached_known || is_too_old;
+    reading->found += taken && taken->empty() ? 1 : 0;
   }
-  co_return published;
+  co_return reached_known;
 }
 
-Task<Result<std::size_t>> Outboxes::read(instances::Instances::Source source) {
-  const std::string actor = source.follow.object;
-  const WallTime not_before = std::max(source.follow.since, clock_.wall_now() - kBack);
+Task<Result<std::string>> Outboxes::outbox_of(std::string actor) {
   CO_TRY(const json::object profile, co_await get(actor, actor));
-  CO_TRY(json::object document, co_await get(json::id_of(profile, "outbox"), actor));
-  if (const json::value* first = json::find(document, "first")) {
-    const std::string id = json::id_of(*first);
-    if (first->is_object()) {
-      json::object inner = first->get_object();
-      document = std::move(inner);
-    } else {
-      CO_TRY(document, co_await get(id, actor));
+  co_return json::id_of(profile, "outbox");
+}
+
+Task<Result<json::object>> Outboxes::first_page(Reading* reading) {
+  const std::string actor = reading->source.follow.object;
+  CO_TRY(std::string url, co_await outbox_of(actor));
+  CO_TRY(json::object outbox, co_await get(std::move(url), actor));
+  const json::value* first = json::find(outbox, "first");
+  if (first == nullptr) co_return outbox;
+  if (first->is_object()) {
+    json::object inner = first->get_object();
+    co_return inner;
+  }
+  reading->next = json::id_of(*first);
+  outbox.clear();
+  co_return co_await get(reading->next, actor);
+}
+
+Task<Result<void>> Outboxes::go_on(Reading* reading) {
+  const instances::Instances::Source& source = reading->source;
+  const WallTime not_before = std::max(source.follow.since, clock_.wall_now() - kBack);
+  for (;;) {
+    Page page;
+    {  // documents are large, and many hosts may wait for their turn
+      Result<json::object> document;
+      if (reading->next.empty()) {
+        document = co_await first_page(reading);
+      } else {
+        document = co_await get(reading->next, source.follow.object);
+      }
+      if (!document) co_return std::unexpected(document.error());
+      page = read_page(*document, source.is_person, not_before);
     }
+    CO_TRY(const bool reached_known, co_await publish(std::move(page.posts), reading, not_before));
+    if (reached_known || page.is_old || page.next.empty() || ++reading->pages == kPagesMax) break;
+    reading->next = std::move(page.next);
   }
-  std::size_t found = 0;
-  for (std::size_t pages = 1;; ++pages) {
-    Page page = read_page(document, source.is_person, not_before);
-    const Published published = co_await publish(std::move(page.posts), source, not_before);
-    found += published.posts;
-    if (published.reached_known || page.is_old || page.next.empty() || pages == kPagesMax) break;
-    Result<json::object> next = co_await get(std::move(page.next), actor);
-    if (!next) break;
-    document = *std::move(next);
-  }
-  co_return found;
+  if (!reading->lacks_some) co_return Result<void>();
+  *reading = {.source = reading->source, .found = reading->found};
+  co_return fail(ErrorCode::kUnavailable, "not all posts could be had");
 }
 
 }  // namespace tagring::publisher

@@ -1,10 +1,13 @@
 // Catches up with people, relays and groups that publish here and whose servers did not reach this node while
 // it was away: GoToSocial gives up after four minutes. After a start each one's outbox is read, back to a
-// page with a post that is known here, and those that are not are published as if they had been delivered.
+// page with a post that is known here, and those that are not are published as if they had been delivered. A
+// server that does not answer, or asks to be left alone, is asked again for a day, and holds up no other.
 //
 // Only of those whom the node follows, since whom a server publishes for is not written anywhere else.
 #pragma once
 
+#include <deque>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -22,10 +25,16 @@ class Outboxes {
       std::chrono::minutes(1);  // servers deliver what they still hold first
   static constexpr Duration kBack = std::chrono::days(7);
   static constexpr Duration kBetween = std::chrono::seconds(1);  // requests
-  static constexpr std::size_t kSourcesMax = 1000;               // of a start
-  static constexpr std::size_t kItemsMax = 40;                   // of a page
-  static constexpr std::size_t kPagesMax = 10;                   // of one outbox
-  static constexpr std::size_t kRequestsMax = 20'000;            // of a start
+  // How long a host is asked again that does not answer: as seldom as it asks for; if it says nothing, after
+  // the first of these, and then ever later.
+  static constexpr Duration kPatience = std::chrono::hours(24);
+  static constexpr Duration kFirstPause = std::chrono::minutes(1);
+  static constexpr Duration kLongestPause = std::chrono::hours(1);
+  static constexpr std::size_t kSourcesMax = 1000;     // of a start; of more, others each time
+  static constexpr std::size_t kItemsMax = 40;         // of a page
+  static constexpr std::size_t kUriMax = 512;          // bytes; many pages may be waiting
+  static constexpr std::size_t kPagesMax = 10;         // of one outbox
+  static constexpr std::size_t kRequestsMax = 20'000;  // of a start
 
   Outboxes(const instances::Instances& instances, FetchedPosts& fetched, delivery::Store& store,
            federation::SignedClient& client, const Runtime& runtime)
@@ -35,26 +44,35 @@ class Outboxes {
         client_(client),
         clock_(runtime.clock),
         log_(runtime.log),
+        rng_(runtime.rng.fork("outboxes")),
         tasks_(runtime.executor) {}
   void start() { tasks_.spawn("outboxes", catch_up()); }
   [[nodiscard]] Task<void> stop();
 
  private:
+  // An outbox, and how far it was read.
+  struct Reading {
+    instances::Instances::Source source;
+    std::string next = {};    // URL of the page to go on with; empty: it begins
+    std::size_t pages = 0;    // that were read
+    bool lacks_some = false;  // posts that could not be had just then
+    std::size_t found = 0;    // posts that were published
+  };
   Task<void> catch_up();
-  // How many posts were published that had not come.
-  Task<Result<std::size_t>> read(instances::Instances::Source source);
+  [[nodiscard]] std::map<std::string, std::deque<Reading>> draw();
+  Task<void> read_host(std::string host, std::deque<Reading> waiting);
+  // kUnavailable or kTimedOut if it is to go on later.
+  Task<Result<void>> go_on(Reading* reading);
+  Task<Result<json::object>> first_page(Reading* reading);
+  Task<Result<std::string>> outbox_of(std::string actor);
   struct Page {
     std::vector<std::string> posts;
     bool is_old = false;  // what comes after it is from before the time that is looked for
     std::string next;     // URL; empty on the last one
   };
   [[nodiscard]] Page read_page(const json::object& page, bool of_person, WallTime not_before) const;
-  struct Published {
-    std::size_t posts = 0;
-    bool reached_known = false;
-  };
-  Task<Published> publish(std::vector<std::string> posts, instances::Instances::Source source,
-                          WallTime not_before);
+  // Whether there was one that was known before, or is too old.
+  Task<Result<bool>> publish(std::vector<std::string> posts, Reading* reading, WallTime not_before);
   Task<Result<json::object>> get(std::string url, std::string actor);
   Task<Result<void>> wait();
 
@@ -65,7 +83,12 @@ class Outboxes {
   Clock& clock_;
   Log& log_;
   WallTime known_until_ = WallTime::min();  // when the newest post was written that was known at the start
+  Rng rng_;
   std::size_t requests_ = 0;
+  Instant next_request_{};
+  // Hashes of the URIs that were fetched, whatever came of it, or one page with more posts than a server
+  // shows at a time would never be read to its end; and whether the post was too old.
+  std::map<std::size_t, bool> fetched_before_;
   TaskGroup tasks_;
 };
 

@@ -1,6 +1,10 @@
 // What people wrote while the node was away for longer than their servers try.
 #include "publisher/outboxes.hpp"
 
+#include <fmt/format.h>
+#include <map>
+
+#include "http/url.hpp"
 #include "node/fixture.hpp"
 
 namespace tagring::node {
@@ -16,39 +20,55 @@ class Outboxes : public NodeTest {
   Outboxes() {
     config_.people = true;
     start(config_);
-    json::object document = json::parse_object(dora.document()).value();
-    document["outbox"] = dora.id + "/outbox";
-    internet.serve(dora.id, json::serialize(document));
-    EXPECT_EQ(post_signed(follow_text(dora, {origin + "/actor"}), dora).status, 202);
-    settle();
-    const json::object accept = {{"id", dora.id + "/accepts/1"},
-                                 {"type", "Accept"},
-                                 {"actor", dora.id},
-                                 {"object", internet.posted_to(dora.inbox).back()}};
-    EXPECT_EQ(post_signed(json::serialize(accept), dora).status, 202);
+    befriend(dora);
     settle(std::chrono::minutes(2));
+  }
+  // The person follows the node, and accepts being followed back.
+  void befriend(const Author& person) {
+    json::object document = json::parse_object(person.document()).value();
+    document["outbox"] = person.id + "/outbox";
+    internet.serve(person.id, json::serialize(document));
+    EXPECT_EQ(post_signed(follow_text(person, {origin + "/actor"}), person).status, 202);
+    settle();
+    const json::object accept = {{"id", person.id + "/accepts/1"},
+                                 {"type", "Accept"},
+                                 {"actor", person.id},
+                                 {"object", internet.posted_to(person.inbox).back()}};
+    EXPECT_EQ(post_signed(json::serialize(accept), person).status, 202);
+    settle();
   }
   // In the outbox, as GoToSocial writes it (seen with 0.20): Create with the id of the post.
   std::string write(const std::string& name, WallTime published,
                     const std::string& to = "https://www.w3.org/ns/activitystreams#Public") {
-    const PostText post{.uri = "https://far.example/notes/" + name,
-                        .author = dora.id,
+    return write_as(dora, name, published, to);
+  }
+  std::string write_as(const Author& person, const std::string& name, WallTime published,
+                       const std::string& to = "https://www.w3.org/ns/activitystreams#Public") {
+    const PostText post{.uri = origin_of(person.id) + "/notes/" + name,
+                        .author = person.id,
                         .tags = {"dogs"},
                         .to = json::value(to)};
     json::object note = note_object(post);
     note["published"] = to_rfc3339(published);
     internet.serve(post.uri, json::serialize(note));
-    items_.push_back(json::object{
-        {"id", post.uri + "#create"}, {"type", "Create"}, {"actor", dora.id}, {"object", post.uri}});
-    internet.serve(dora.id + "/outbox",
-                   json::serialize(json::object{{"id", dora.id + "/outbox"},
+    json::array& items = items_[person.id];
+    items.push_back(json::object{
+        {"id", post.uri + "#create"}, {"type", "Create"}, {"actor", person.id}, {"object", post.uri}});
+    internet.serve(person.id + "/outbox",
+                   json::serialize(json::object{{"id", person.id + "/outbox"},
                                                 {"type", "OrderedCollection"},
-                                                {"first", dora.id + "/outbox?page=true"}}));
-    internet.serve(dora.id + "/outbox?page=true",
-                   json::serialize(json::object{{"id", dora.id + "/outbox?page=true"},
+                                                {"first", person.id + "/outbox?page=true"}}));
+    internet.serve(person.id + "/outbox?page=true",
+                   json::serialize(json::object{{"id", person.id + "/outbox?page=true"},
                                                 {"type", "OrderedCollectionPage"},
-                                                {"orderedItems", items_}}));
+                                                {"orderedItems", items}}));
     return post.uri;
+  }
+  // Answers so, and otherwise from then on.
+  void answer_until(WallTime then, const std::string& url, HttpResponse answer) {
+    internet.answers[url] = [this, then, url, answer](const HttpCall&) -> Result<HttpResponse> {
+      return loop.wall_now() < then ? answer : internet.documents[url];
+    };
   }
   void come_back() {
     start(config_);
@@ -57,7 +77,7 @@ class Outboxes : public NodeTest {
 
   Author dora = make_author("https://far.example/users/dora");
   config::Config config_ = config();
-  json::array items_;
+  std::map<std::string, json::array> items_;  // by who wrote them
 };
 
 TEST_F(Outboxes, WhatAPersonWroteMeanwhileIsPublishedAfterTheStartAndOnlyThat) {
@@ -109,6 +129,88 @@ TEST_F(Outboxes, AreReadBackToWhatIsKnownFromBefore) {
   EXPECT_THAT(history("dogs"), UnorderedElementsAre(oldest, known, first, second, delivered.uri));
   EXPECT_THAT(internet.sent_to(dora.id + "/outbox?page=3"), SizeIs(1));
   EXPECT_THAT(internet.sent_to(dora.id + "/outbox?page=4"), IsEmpty());
+}
+
+TEST_F(Outboxes, OfAServerThatAsksToBeLeftAloneAreReadToTheirEndAsSoonAsItMayBeAsked) {
+  Author erin = make_author("https://near.example/users/erin");
+  befriend(erin);
+  settle(std::chrono::minutes(1));  // away
+  std::vector<std::string> posts;
+  HttpResponse busy = with_status(429);
+  busy.headers.set("Retry-After", "600");
+  for (int i = 0; i < 40; ++i) {
+    posts.push_back(write(std::to_string(i), loop.wall_now()));
+    if (i >= 28) answer_until(loop.wall_now() + std::chrono::minutes(10), posts.back(), busy);
+  }
+  posts.push_back(write_as(erin, "1", loop.wall_now()));
+  internet.calls.clear();
+  start(config_);
+  settle(std::chrono::minutes(9));
+  EXPECT_THAT(history("dogs"), SizeIs(29)) << "of others all";
+  EXPECT_THAT(internet.sent_to(posts[28]), SizeIs(1));
+  EXPECT_THAT(internet.sent_to(posts[29]), IsEmpty());
+  settle(std::chrono::minutes(6));
+  EXPECT_THAT(history("dogs"), ::testing::UnorderedElementsAreArray(posts));
+  EXPECT_THAT(internet.sent_to(posts[0]), SizeIs(1)) << "once";
+}
+
+TEST_F(Outboxes, OfAServerThatDoesNotAnswerAfterTheStartAreReadOnceItDoesForADay) {
+  settle(std::chrono::minutes(1));  // away
+  const std::string missed = write("missed", loop.wall_now());
+  const HttpResponse profile = internet.documents[dora.id];
+  internet.documents[dora.id] = with_status(503);
+  come_back();
+  settle(std::chrono::hours(5));
+  internet.documents[dora.id] = profile;
+  settle(std::chrono::hours(1));
+  EXPECT_THAT(history("dogs"), ElementsAre(missed));
+
+  write("later", loop.wall_now());
+  internet.documents[dora.id] = with_status(503);
+  internet.calls.clear();
+  come_back();
+  settle(std::chrono::hours(25));
+  const std::size_t asked = internet.sent_to(dora.id).size();
+  EXPECT_LT(asked, 60U) << "ever more seldom";
+  internet.documents[dora.id] = profile;
+  settle(std::chrono::hours(2));
+  EXPECT_THAT(internet.sent_to(dora.id + "/outbox"), IsEmpty());
+}
+
+TEST_F(Outboxes, APostThatItsServerDoesNotShowHoldsUpNoneBehindItAndIsLookedForAgain) {
+  settle(std::chrono::minutes(1));  // away
+  const std::string broken = write("broken", loop.wall_now());
+  const std::string slow = write("slow", loop.wall_now());
+  const std::string missed = write("missed", loop.wall_now());
+  answer_until(loop.wall_now() + std::chrono::days(9), broken, with_status(500));
+  answer_until(loop.wall_now() + std::chrono::hours(1), slow, with_status(502));
+  come_back();
+  EXPECT_THAT(history("dogs"), ElementsAre(missed));
+  settle(std::chrono::hours(3));
+  EXPECT_THAT(history("dogs"), UnorderedElementsAre(missed, slow));
+  settle(std::chrono::days(1));
+  EXPECT_LT(internet.sent_to(broken).size(), 60U);
+}
+
+TEST_F(Outboxes, OfTooManyOthersAreReadEachTime) {
+  const std::size_t many = publisher::Outboxes::kSourcesMax + 100;
+  const auto name = [](std::size_t i) { return fmt::format("https://far.example/groups/{:04}", i); };
+  for (std::size_t i = 0; i < many; ++i) {
+    const instances::OwnFollow follow{origin + "/tag/dogs", name(i), name(i) + "/inbox",
+                                      name(i) + "/follow",  true,    {}};
+    EXPECT_TRUE(run(stores->instances.save_own_follow(follow)));
+  }
+  start(config_);
+  internet.calls.clear();
+  settle(std::chrono::hours(1));
+  std::vector<std::size_t> asked;
+  for (std::size_t i = 0; i < many; ++i) {
+    if (!internet.sent_to(name(i)).empty()) asked.push_back(i);
+  }
+  EXPECT_THAT(asked, ::testing::AnyOf(SizeIs(publisher::Outboxes::kSourcesMax),
+                                      SizeIs(publisher::Outboxes::kSourcesMax - 1)))
+      << "and maybe the person";
+  EXPECT_GT(asked.back(), publisher::Outboxes::kSourcesMax + 50);
 }
 
 TEST_F(Outboxes, OfWhomTheNodeDoesNotFollowNothingIsRead) {
