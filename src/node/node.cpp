@@ -94,7 +94,7 @@ Task<Result<void>> Node::start() {
   parts_->instances.publisher.start();
   parts_->instances.put_off.start(
       [&fasp = parts_->fasp](const std::string& uri) { return fasp.sharing.is_shared(uri); });
-  parts_->instances.outboxes.start();
+  parts_->instances.outboxes.start([&rings = parts_->rings.service] { return rings.is_among_others(); });
   parts_->instances.replayer.start();
   parts_->instances.tag_sources.start();
   parts_->fasp.sharing.start();

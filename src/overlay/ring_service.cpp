@@ -164,6 +164,10 @@ Task<Result<ring::Reply>> RingService::dispatch(ring::Envelope envelope) {
 
 bool RingService::is_reached() const {
   if (reached_ && clock_.now() - *reached_ < kReachedLately) return true;
+  return !is_among_others();
+}
+
+bool RingService::is_among_others() const {
   const auto knows_others = [](const ring::Membership& membership) {
     return std::ranges::any_of(membership.vservers(), [](const auto& vserver) {
       return std::ranges::any_of(vserver->successors().contacts(), [&](const ring::Contact& contact) {
@@ -171,7 +175,7 @@ bool RingService::is_reached() const {
       });
     });
   };
-  return !knows_others(*relay_) && !knows_others(*storage_);
+  return knows_others(*relay_) || knows_others(*storage_);
 }
 
 // --- finding the ring --------------------------------------------------------------------------------------

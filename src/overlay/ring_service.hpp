@@ -68,6 +68,8 @@ class RingService {
   [[nodiscard]] const json::object& dead_ends() const { return dead_ends_; }
   // Another node has called one of this node's vservers in the last minutes, or there is none that could.
   [[nodiscard]] bool is_reached() const;
+  // Another node stands on a ring with this one; no more once none has answered for a while.
+  [[nodiscard]] bool is_among_others() const;
   [[nodiscard]] Observer& observer() { return observer_; }
   // The administrator has blocked that host, or a domain above it (Observer::is_blocked).
   [[nodiscard]] bool is_blocked(std::string_view host) const { return observer_.is_blocked(host); }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 #include <initializer_list>
+#include <optional>
 #include <utility>
 
 #include "fediverse/json_ld.hpp"
@@ -47,19 +48,55 @@ bool is_for_now(const Error& error) {
 
 }  // namespace
 
+void Outboxes::start(std::function<bool()> is_among_others) {
+  tasks_.spawn("outboxes", watch(std::move(is_among_others)));
+}
+
 Task<void> Outboxes::stop() {
   tasks_.cancel();
   co_await tasks_.join();
+  readings_.cancel();
+  co_await readings_.join();
 }
 
-Task<void> Outboxes::catch_up() {
+Task<void> Outboxes::watch(std::function<bool()> is_among_others) {
+  co_await note_what_is_known();
+  co_await read_all();
+  // A node that is the only one cannot tell whether it is cut off.
+  std::optional<Instant> seen_others;
+  bool is_away = false;
+  for (;;) {
+    const Instant next = clock_.now() + kLookEvery;
+    co_await clock_.sleep_until(next);
+    if (is_among_others()) {
+      const bool was_cut_off = seen_others && clock_.now() - *seen_others >= kCutOff;
+      seen_others = clock_.now();
+      is_away = false;
+      if (was_cut_off) co_await read_all();
+    } else if (seen_others && !std::exchange(is_away, true)) {
+      co_await note_what_is_known();
+    }
+  }
+}
+
+// Unless some are being read still, which look for what is older.
+Task<void> Outboxes::note_what_is_known() {
+  if (readings_.size() > 0) co_return;
   // What is newer may have come since, and others been missed before it.
   const Result<WallTime> newest = co_await store_.newest_post();
   if (newest) known_until_ = *newest;
+  fetched_before_.clear();
+  requests_ = 0;
+}
+
+Task<void> Outboxes::read_all() {
   const Instant begin = clock_.now() + kAfterStart;
   co_await clock_.sleep_until(begin);
+  readings_.cancel();
+  co_await readings_.join();
+  readings_.reopen();
   for (auto& [host, readings] : draw())
-    tasks_.spawn("outboxes_of_host", read_host(host, std::move(readings)));
+    readings_.spawn("outboxes_of_host", read_host(host, std::move(readings)));
 }
 
 // By host; any of them, if there are too many, or the same would be left out at each start.

@@ -1,12 +1,14 @@
 // Catches up with people, relays and groups that publish here and whose servers did not reach this node while
-// it was away: GoToSocial gives up after four minutes. After a start each one's outbox is read, back to a
-// page with a post that is known here, and those that are not are published as if they had been delivered. A
-// server that does not answer, or asks to be left alone, is asked again for a day, and holds up no other.
+// it was away: GoToSocial gives up after four minutes. After a start, and when the node had been cut off from
+// its rings, each one's outbox is read, back to a page with a post that is known here, and those that are not
+// are published as if they had been delivered. A server that does not answer, or asks to be left alone, is
+// asked again for a day, and holds up no other.
 //
 // Only of those whom the node follows, since whom a server publishes for is not written anywhere else.
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -23,6 +25,9 @@ class Outboxes {
  public:
   static constexpr Duration kAfterStart =
       std::chrono::minutes(1);  // servers deliver what they still hold first
+  // Who was cut off for less has missed nothing.
+  static constexpr Duration kCutOff = std::chrono::minutes(3);
+  static constexpr Duration kLookEvery = std::chrono::seconds(30);
   static constexpr Duration kBack = std::chrono::days(7);
   static constexpr Duration kBetween = std::chrono::seconds(1);  // requests
   // How long a host is asked again that does not answer: as seldom as it asks for; if it says nothing, after
@@ -45,8 +50,10 @@ class Outboxes {
         clock_(runtime.clock),
         log_(runtime.log),
         rng_(runtime.rng.fork("outboxes")),
-        tasks_(runtime.executor) {}
-  void start() { tasks_.spawn("outboxes", catch_up()); }
+        tasks_(runtime.executor),
+        readings_(runtime.executor) {}
+  // `is_among_others`: another node stands on a ring with this one.
+  void start(std::function<bool()> is_among_others);
   [[nodiscard]] Task<void> stop();
 
  private:
@@ -58,7 +65,9 @@ class Outboxes {
     bool lacks_some = false;  // posts that could not be had just then
     std::size_t found = 0;    // posts that were published
   };
-  Task<void> catch_up();
+  Task<void> watch(std::function<bool()> is_among_others);
+  Task<void> note_what_is_known();
+  Task<void> read_all();
   [[nodiscard]] std::map<std::string, std::deque<Reading>> draw();
   Task<void> read_host(std::string host, std::deque<Reading> waiting);
   // kUnavailable or kTimedOut if it is to go on later.
@@ -82,7 +91,8 @@ class Outboxes {
   federation::SignedClient& client_;
   Clock& clock_;
   Log& log_;
-  WallTime known_until_ = WallTime::min();  // when the newest post was written that was known at the start
+  // When the newest post was written that was known before the node was away.
+  WallTime known_until_ = WallTime::min();
   Rng rng_;
   std::size_t requests_ = 0;
   Instant next_request_{};
@@ -90,6 +100,7 @@ class Outboxes {
   // shows at a time would never be read to its end; and whether the post was too old.
   std::map<std::size_t, bool> fetched_before_;
   TaskGroup tasks_;
+  TaskGroup readings_;
 };
 
 }  // namespace tagring::publisher

@@ -6,6 +6,7 @@
 
 #include "http/url.hpp"
 #include "node/fixture.hpp"
+#include "ring/codec.hpp"
 
 namespace tagring::node {
 namespace {
@@ -211,6 +212,57 @@ TEST_F(Outboxes, OfTooManyOthersAreReadEachTime) {
                                       SizeIs(publisher::Outboxes::kSourcesMax - 1)))
       << "and maybe the person";
   EXPECT_GT(asked.back(), publisher::Outboxes::kSourcesMax + 50);
+}
+
+TEST_F(Outboxes, AreReadWhenTheNodeIsBackOnItsRingFromWhichItWasCutOff) {
+  bool is_cut_off = false;
+  const ring::Contact self = node->rings().of(Ring::kRelay).vservers().front()->self();
+  ring::Contact other;
+  other.host = "tags.other.example";
+  other.address = *IpAddress::parse("2001:db8:2::1");
+  other.incarnation = 1;
+  other.id =
+      ring::make_node_id(ring::IdScheme::kSpread, other.address.prefix64(), "other.example", other.vserver);
+  const std::string path(overlay::RingService::kPath);
+  internet.answers[other.origin() + path] = [&](const HttpCall& call) -> Result<HttpResponse> {
+    if (is_cut_off) return fail(ErrorCode::kTimedOut, "no answer");
+    ring::Reply reply = ring::Done{};
+    const ring::Envelope asked = ring::decode_envelope(call.body).value();
+    if (std::holds_alternative<ring::GetNeighbours>(asked.request.body))
+      reply = ring::Neighbours{self, {self}};
+    HttpResponse answer = with_status(200, ring::encode(reply));
+    answer.headers.set("Content-Type", "application/json");
+    return answer;
+  };
+  const auto meet = [&] {
+    is_cut_off = false;
+    const ring::Envelope envelope{"tagring", self.id, self.incarnation, {Ring::kRelay, ring::Notify{other}}};
+    HttpRequest request;
+    request.method = "POST";
+    request.target = path;
+    request.headers = {{"Host", "tags.home.example"}, {"Content-Type", "application/json"}};
+    request.body = ring::encode(envelope);
+    EXPECT_EQ(ask(std::move(request)).status, 200);
+    settle(std::chrono::minutes(1));
+    EXPECT_TRUE(node->rings().is_among_others());
+  };
+  const auto cut_off = [&](Duration duration) {
+    is_cut_off = true;
+    settle(duration);
+    EXPECT_FALSE(node->rings().is_among_others());
+  };
+  meet();
+  settle(std::chrono::minutes(2));
+  const std::string missed = write("missed", loop.wall_now());
+  cut_off(std::chrono::minutes(1));
+  meet();
+  settle(std::chrono::minutes(3));
+  EXPECT_THAT(history("dogs"), IsEmpty()) << "servers try again for longer";
+  cut_off(std::chrono::minutes(5));
+  EXPECT_THAT(history("dogs"), IsEmpty());
+  meet();
+  settle(std::chrono::minutes(3));
+  EXPECT_THAT(history("dogs"), ElementsAre(missed));
 }
 
 TEST_F(Outboxes, OfWhomTheNodeDoesNotFollowNothingIsRead) {
