@@ -114,7 +114,8 @@ Task<Reply> GroupControl::follow(json::object body) {
   if (!instances_.may_publish(group))
     co_return fail(ErrorCode::kDenied,
                    fmt::format("no posts of {0} are taken: tagring instance allow --publish {0}", host));
-  CO_TRY(const fediverse::RemoteActor actor, co_await consents_.fetch(group));
+  CO_TRY(const publisher::Consents::Profile profile, co_await consents_.fetch(group));
+  const fediverse::RemoteActor& actor = profile.actor;
   if (actor.type != "Group")
     co_return fail(
         ErrorCode::kInvalid,

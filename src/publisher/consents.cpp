@@ -37,15 +37,16 @@ Task<Result<delivery::Consent>> Consents::of(fediverse::RemoteActor author) {
   }
   const std::string id = author.id;
   CO_TRY(std::optional<delivery::Consent> consent, co_await store_.consent(id));
-  // Of a time when the archive got less.
-  if (consent && options_.archive_all && consent->relay && !consent->archive && read(author).archive) {
-    CO_TRY(consent, co_await learn(id, read(author)));
+  // Of a time when the archive got less. What was signed counts more than that key's owner of whatever age.
+  const bool may_be_more = consent && options_.archive_all && consent->relay && !consent->archive;
+  if (may_be_more && consent->stated == WallTime() && read(author).archive) {
+    CO_TRY(consent, co_await learn(id, read(author), clock_.now()));
   }
   if (consent) {
     remember(id, *consent);
     tasks_.spawn("ask_again", ask_again(id));
   } else {
-    CO_TRY(consent, co_await learn(id, read(author)));
+    CO_TRY(consent, co_await learn(id, read(author), clock_.now()));
     CO_TRY_VOID(co_await look_later(id, kLifetime));
   }
   co_return *consent;
@@ -55,21 +56,35 @@ Task<Result<std::optional<delivery::Consent>>> Consents::known(std::string autho
   return store_.consent(std::move(author));
 }
 
-Task<Result<fediverse::RemoteActor>> Consents::fetch(std::string author) {
-  CO_TRY(const std::string body, co_await client_.fetch_body(author));
-  co_return fediverse::parse_actor(body, author);
+Task<Result<Consents::Profile>> Consents::fetch(std::string author) {
+  CO_TRY(const federation::SignedClient::Document document, co_await client_.fetch(author));
+  CO_TRY(fediverse::RemoteActor actor, fediverse::parse_actor(document.body, author));
+  Profile profile{std::move(actor), document.as_of};
+  profiles_.erase(author);
+  if (document.body.size() <= kProfileMax) {
+    make_room(profiles_, kProfilesMax);
+    profiles_.emplace(std::move(author), Fetched{profile, clock_.now()});
+  }
+  co_return profile;
+}
+
+Task<Result<Consents::Profile>> Consents::profile(std::string author) {
+  const auto known = profiles_.find(author);
+  if (known != profiles_.end() && clock_.now() - known->second.when < kLifetime)
+    co_return known->second.profile;
+  co_return co_await fetch(std::move(author));
 }
 
 Task<Result<void>> Consents::ask(std::string author) {
-  CO_TRY(const fediverse::RemoteActor actor, co_await fetch(author));
-  CO_TRY_VOID(co_await learn(author, read(actor)));
+  CO_TRY(const Profile profile, co_await fetch(author));
+  CO_TRY_VOID(co_await learn(author, read(profile.actor), profile.as_of));
   co_return co_await look_later(std::move(author), kLifetime);
 }
 
 Task<Result<void>> Consents::state(fediverse::RemoteActor author) {
   delivery::Consent consent = read(author);
   consent.stated = clock_.wall_now();
-  CO_TRY_VOID(co_await learn(author.id, consent));
+  CO_TRY_VOID(co_await learn(author.id, consent, clock_.now()));
   co_return co_await look_later(std::move(author.id), kLifetime);
 }
 
@@ -138,7 +153,7 @@ Task<void> Consents::look(delivery::ProfileLook due) {
     co_await look_at_refuser(std::move(due));
     co_return;
   }
-  const Result<fediverse::RemoteActor> actor = co_await fetch(due.author);
+  const Result<Profile> actor = co_await fetch(due.author);
   if (!actor && actor.error().code == ErrorCode::kNotFound) {
     co_await look_was_in_vain(std::move(due), kMissingFor, 1);
     co_return;
@@ -152,7 +167,7 @@ Task<void> Consents::look(delivery::ProfileLook due) {
     co_return;
   }
   silent_.erase(host);
-  if (actor) co_await learn(due.author, read(*actor));
+  if (actor) co_await learn(due.author, read(actor->actor), actor->as_of);
   // Not all on the same day that were published on one.
   const auto spread = static_cast<std::uint64_t>(Duration(kLookEvery).count() / 4);
   const Duration wait = kLookEvery - Duration(static_cast<Duration::rep>(rng_.below(spread)));
@@ -188,18 +203,26 @@ Task<void> Consents::look_was_in_vain(delivery::ProfileLook due, Duration wait, 
 
 // --- what follows from it ----------------------------------------------------------------------------------
 
-Task<Result<void>> Consents::learn(fediverse::RemoteActor author) {
-  const delivery::Consent consent = read(author);
-  CO_TRY_VOID(co_await learn(std::move(author.id), consent));
+Task<Result<void>> Consents::learn(Profile profile) {
+  const delivery::Consent consent = read(profile.actor);
+  CO_TRY_VOID(co_await learn(std::move(profile.actor.id), consent, profile.as_of));
   co_return Result<void>();
 }
 
-Task<Result<delivery::Consent>> Consents::learn(std::string author, delivery::Consent consent) {
+// A profile as of then may be from before what was signed. By a clock that may have been set back: what is
+// older than any cache keeps it counts.
+bool Consents::is_outdated(Instant as_of, WallTime stated) const {
+  constexpr Duration kOldest = federation::SignedClient::kCachedMax + kLifetime;
+  const Duration by = clock_.now() - as_of - (clock_.wall_now() - stated);
+  const bool is_before = Duration::zero() <= by && by < kOldest;
+  return is_before || std::chrono::abs(clock_.wall_now() - stated) < kLifetime;
+}
+
+Task<Result<delivery::Consent>> Consents::learn(std::string author, delivery::Consent consent,
+                                                Instant as_of) {
   const bool is_fetched = consent.stated == WallTime();
   CO_TRY(const std::optional<delivery::Consent> before, co_await store_.consent(author));
-  // By a clock that may have been set back.
-  if (before && is_fetched && std::chrono::abs(clock_.wall_now() - before->stated) < kLifetime)
-    co_return *before;
+  if (before && is_fetched && is_outdated(as_of, before->stated)) co_return *before;
   if (before && is_fetched && before->relay == consent.relay && before->archive == consent.archive) {
     remember(author, consent);
     co_return consent;
@@ -230,7 +253,7 @@ Task<Result<void>> Consents::gone(std::string author) {
   if (consent) {
     // Or what its server still shows from a cache would be published again.
     consent = {.relay = false, .archive = false, .stated = clock_.wall_now()};
-    CO_TRY_VOID(co_await learn(author, *consent));
+    CO_TRY_VOID(co_await learn(author, *consent, clock_.now()));
   }
   co_return co_await moderation_.forget_refusals_by(std::move(author));
 }

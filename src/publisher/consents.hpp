@@ -40,6 +40,8 @@ class Consents {
   // Where one is looked at, the next waits: all others go on.
   static constexpr Duration kBusyFor = std::chrono::minutes(10);
   static constexpr std::size_t kSilentMax = 10'000;  // hosts
+  static constexpr std::size_t kProfilesMax = 1'000;
+  static constexpr std::size_t kProfileMax = 16'384;  // bytes of its document; larger ones are not remembered
 
   Consents(Options options, instances::Moderation& moderation, delivery::OwnerQueue& owners,
            delivery::Store& store, federation::SignedClient& client, const Runtime& runtime)
@@ -60,15 +62,23 @@ class Consents {
   [[nodiscard]] Task<Result<delivery::Consent>> of(fediverse::RemoteActor author);
   // What was learned of an author, if posts of that author are known here.
   [[nodiscard]] Task<Result<std::optional<delivery::Consent>>> known(std::string author);
-  // Takes it from a profile that was just fetched. Durable when it completes: what the author has withdrawn
-  // is owed to the owners.
-  [[nodiscard]] Task<Result<void>> learn(fediverse::RemoteActor author);
-  // What the author's server has signed just now: no fetched copy counts more for a while, also after a
-  // restart.
+  struct Profile {
+    fediverse::RemoteActor actor;
+    Instant as_of;  // it says what held at some time since then
+  };
+  // Takes it from a profile that was fetched. Durable when it completes: what the author has withdrawn is
+  // owed to the owners.
+  [[nodiscard]] Task<Result<void>> learn(Profile profile);
+  // What the author's server has signed just now: no copy that was fetched, or may be, from before that
+  // counts more, also after a restart.
   [[nodiscard]] Task<Result<void>> state(fediverse::RemoteActor author);
   // Fetches the profile, learns from it, and looks again when it cannot be an old copy any more.
   [[nodiscard]] Task<Result<void>> ask(std::string author);
-  [[nodiscard]] Task<Result<fediverse::RemoteActor>> fetch(std::string author);
+  [[nodiscard]] Task<Result<Profile>> fetch(std::string author);
+  // As it was fetched within kLifetime, if it was: of who writes many posts it is not asked for each.
+  [[nodiscard]] Task<Result<Profile>> profile(std::string author);
+  // The author's server says that it is another now.
+  void forget_profile(const std::string& author) { profiles_.erase(author); }
   // Whether its server says so. kUnavailable or kTimedOut if it does not answer.
   [[nodiscard]] Task<Result<bool>> is_gone(std::string author);
   // Takes out everything of an author who wants no part in this any more.
@@ -96,7 +106,8 @@ class Consents {
   [[nodiscard]] Duration note_silent(const std::string& host);
   Task<Result<void>> look_later(std::string author, Duration wait, unsigned missing = 0);
   // Returns what counts now.
-  Task<Result<delivery::Consent>> learn(std::string author, delivery::Consent consent);
+  Task<Result<delivery::Consent>> learn(std::string author, delivery::Consent consent, Instant as_of);
+  [[nodiscard]] bool is_outdated(Instant as_of, WallTime stated) const;
   Task<Result<void>> withdraw(std::string author, bool from_archive_only);
   void remember(const std::string& author, delivery::Consent consent);
 
@@ -107,9 +118,14 @@ class Consents {
   federation::SignedClient& client_;
   Clock& clock_;
   Rng rng_;
+  struct Fetched {
+    Profile profile;
+    Instant when;
+  };
   std::map<std::string, Known> authors_;
-  std::map<std::string, Silent> silent_;  // by host
-  std::set<std::string> looked_at_;       // hosts
+  std::map<std::string, Fetched> profiles_;  // by author
+  std::map<std::string, Silent> silent_;     // by host
+  std::set<std::string> looked_at_;          // hosts
   TaskGroup tasks_;
 };
 

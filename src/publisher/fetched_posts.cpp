@@ -31,14 +31,17 @@ Task<Result<FetchedPosts::Shared>> FetchedPosts::take_shared(fediverse::Note not
   // Most posts have no hashtags, and nobody need be asked about them.
   if (!known && note.tags.empty()) co_return Shared::kNothing;
   CO_TRY_VOID(blocks_.check_actor(author_id));
-  Result<fediverse::RemoteActor> author = co_await consents_.fetch(author_id);
+  Result<Consents::Profile> author = co_await consents_.fetch(author_id);
   const bool is_gone = !author && author.error().code == ErrorCode::kNotFound;
   if (!author && !is_gone) co_return std::unexpected(author.error());
-  const bool agrees = author && fediverse::wishes_of(*author).archive;
+  bool agrees = author && fediverse::wishes_of(author->actor).archive;
   if (author) {
     CO_TRY(const std::optional<delivery::Consent> before, co_await consents_.known(author_id));
     if (agrees || before) {
       CO_TRY_VOID(co_await consents_.learn(*author));
+      // What was signed counts more than what may be from a cache.
+      CO_TRY(const std::optional<delivery::Consent> now, co_await consents_.known(author_id));
+      agrees = agrees && now && now->archive;
     }
   }
   if (!agrees) {
@@ -47,8 +50,8 @@ Task<Result<FetchedPosts::Shared>> FetchedPosts::take_shared(fediverse::Note not
     }
     co_return is_gone ? Shared::kNothing : Shared::kUnwanted;
   }
-  CO_TRY(const std::string passed_over,
-         co_await publisher_.take(std::move(note), std::move(*author), /*is_update=*/known.has_value()));
+  CO_TRY(const std::string passed_over, co_await publisher_.take(std::move(note), std::move(author->actor),
+                                                                 /*is_update=*/known.has_value()));
   if (!passed_over.empty()) co_return Shared::kNothing;
   const Result<delivery::PublishedPost> now = co_await store_.find_post(uri);
   co_return now && !now->tags.empty() ? Shared::kPublished : Shared::kNothing;
@@ -92,8 +95,8 @@ Task<Publisher::Outcome> FetchedPosts::announced(std::string uri, Told told) {
   // Boosts of what is not public happen; they are nobody's fault.
   if (note.visibility != fediverse::Visibility::kPublic && !told.is_update)
     co_return "the post is not public";
-  CO_TRY(fediverse::RemoteActor author, co_await consents_.fetch(note.author));
-  co_return co_await publisher_.post(std::move(note), std::move(author), told.is_update);
+  CO_TRY(Consents::Profile author, co_await consents_.profile(note.author));
+  co_return co_await publisher_.post(std::move(note), std::move(author.actor), told.is_update);
 }
 
 Task<Publisher::Outcome> FetchedPosts::deleted(std::string uri) {

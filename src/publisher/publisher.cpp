@@ -220,6 +220,7 @@ Task<Result<void>> Publisher::take_out(std::string uri) {
 
 Task<Publisher::Outcome> Publisher::changed(std::string author,
                                             std::optional<fediverse::RemoteActor> profile) {
+  consents_.forget_profile(author);
   if (!instances_.may_publish(author)) {
     CO_TRY(const std::optional<delivery::Consent> known, co_await consents_.known(author));
     if (!known) co_return "nobody whose posts are relayed here";

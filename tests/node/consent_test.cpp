@@ -157,6 +157,31 @@ TEST_F(Consenting, WhatASignedUpdateWithdrawsCountsAfterARestartToo) {
   EXPECT_THAT(history("cats"), ElementsAre(post.uri));
 }
 
+TEST_F(Consenting, WhatASignedUpdateWithdrawsIsNotUndoneByWhatMayBeFromACacheOfBefore) {
+  publish(create_text(post));
+  internet.answers[alice.id] = [document = alice.document()](const HttpCall&) {
+    HttpResponse response = with_status(200, document);
+    response.headers.add("Content-Type", "application/activity+json");
+    response.headers.add("Cache-Control", "max-age=300, public");
+    return Result<HttpResponse>(response);
+  };
+  alice.summary = "#nobot";
+  tell();
+  settle(std::chrono::minutes(5) - std::chrono::seconds(10));  // looked at, and shown as it was
+  for (int i = 0; i < 2; ++i) {
+    post.uri += "0";
+    publish(create_text(post));
+  }
+  EXPECT_THAT(history("cats"), IsEmpty());
+  // What is shown after that is as it is.
+  settle(publisher::Consents::kLifetime * 3);
+  for (int i = 0; i < 2; ++i) {
+    post.uri += "0";
+    publish(create_text(post));
+  }
+  EXPECT_THAT(history("cats"), ElementsAre(post.uri));
+}
+
 TEST_F(Consenting, WhoWithdrawsUntoldAndWritesNothingMoreIsLookedAtAgainEvenAfterARestart) {
   publish(create_text(post));
   start(config());

@@ -219,6 +219,23 @@ TEST_F(FaspSharing, TakesOutThePostsOfWhoeverTakesTheConsentBack) {
   EXPECT_THAT(history("cats"), IsEmpty());
 }
 
+TEST_F(FaspSharing, WhatASignedUpdateWithdrewCountsMoreThanTheOldProfileThatIsStillShown) {
+  tell("new");
+  ASSERT_THAT(history("cats"), ElementsAre(post.uri));
+  carol.indexable = false;  // and the document that is served stays as it was
+  const json::object update = {{"id", carol.id + "#updates/1"},
+                               {"type", "Update"},
+                               {"actor", carol.id},
+                               {"object", json::parse_object(carol.document()).value()}};
+  EXPECT_EQ(post_signed(json::serialize(update), carol).status, 202);
+  settle();
+  EXPECT_THAT(history("cats"), IsEmpty());
+  post.uri += "0";
+  serve_post(post);
+  tell("new");
+  EXPECT_THAT(rows("SELECT uri FROM posts"), ::testing::Not(Contains(post.uri)));
+}
+
 TEST_F(FaspSharing, TakesOutThePostsOfDeletedAccountsOnceTheyAreGone) {
   tell("new");
   tell("delete", "account");

@@ -193,6 +193,38 @@ TEST_F(Outboxes, APostThatItsServerDoesNotShowHoldsUpNoneBehindItAndIsLookedForA
   EXPECT_LT(internet.sent_to(broken).size(), 60U);
 }
 
+TEST_F(Outboxes, OfManyPostsTheAuthorsProfileIsFetchedOnceUntilItsServerSaysThatItChanged) {
+  settle(std::chrono::minutes(1));  // away
+  for (int i = 0; i < 20; ++i) write(std::to_string(i), loop.wall_now());
+  internet.calls.clear();
+  come_back();
+  EXPECT_THAT(history("dogs"), SizeIs(20));
+  EXPECT_LE(internet.sent_to(dora.id).size(), 2U) << "to find the outbox, and to know the author";
+
+  const auto tell_of = [&](const std::string& name) {
+    const json::object create = {
+        {"id", dora.id + "#creates/" + name},
+        {"type", "Create"},
+        {"actor", dora.id},
+        {"object", write(name, loop.wall_now())},
+    };
+    EXPECT_EQ(post_signed(json::serialize(create), dora).status, 202);
+    settle();
+  };
+  tell_of("next");
+  const std::size_t asked = internet.sent_to(dora.id).size();
+  tell_of("after_that");
+  EXPECT_EQ(internet.sent_to(dora.id).size(), asked);
+  const json::object update = {{"id", dora.id + "#updates/1"},
+                               {"type", "Update"},
+                               {"actor", dora.id},
+                               {"object", json::parse_object(dora.document()).value()}};
+  EXPECT_EQ(post_signed(json::serialize(update), dora).status, 202);
+  tell_of("last");
+  EXPECT_EQ(internet.sent_to(dora.id).size(), asked + 1);
+  EXPECT_THAT(history("dogs"), SizeIs(23));
+}
+
 TEST_F(Outboxes, OfTooManyOthersAreReadEachTime) {
   const std::size_t many = publisher::Outboxes::kSourcesMax + 100;
   const auto name = [](std::size_t i) { return fmt::format("https://far.example/groups/{:04}", i); };
