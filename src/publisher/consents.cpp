@@ -136,9 +136,9 @@ Task<void> Consents::look_at(std::string host, std::vector<delivery::ProfileLook
   looked_at_.erase(host);
 }
 
-Duration Consents::note_silent(const std::string& host) {
-  if (!silent_.contains(host)) make_room(silent_, kSilentMax);
-  Silent& silent = silent_[host];
+Duration Consents::note_silent(const std::string& host_or_author) {
+  if (!silent_.contains(host_or_author)) make_room(silent_, kSilentMax);
+  Silent& silent = silent_[host_or_author];
   const Duration wait =
       std::min(Duration(kLookEvery), Duration(kMissingFor) * (1U << std::min(silent.times, 10U)));
   ++silent.times;
@@ -167,11 +167,17 @@ Task<void> Consents::look(delivery::ProfileLook due) {
     co_return;
   }
   silent_.erase(host);
-  if (actor) co_await learn(due.author, read(actor->actor), actor->as_of);
+  if (!actor) {  // 401 or 403, say, which may be for ever
+    const Duration later = note_silent(due.author);
+    co_await look_later(std::move(due.author), later);
+    co_return;
+  }
+  silent_.erase(due.author);
+  co_await learn(due.author, read(actor->actor), actor->as_of);
   // Not all on the same day that were published on one.
   const auto spread = static_cast<std::uint64_t>(Duration(kLookEvery).count() / 4);
   const Duration wait = kLookEvery - Duration(static_cast<Duration::rep>(rng_.below(spread)));
-  co_await look_later(std::move(due.author), actor ? wait : Duration(kMissingFor));
+  co_await look_later(std::move(due.author), wait);
 }
 
 Task<void> Consents::look_at_refuser(delivery::ProfileLook due) {

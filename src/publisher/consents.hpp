@@ -39,7 +39,7 @@ class Consents {
   static constexpr unsigned kLooksInVainMax = 12;
   // Where one is looked at, the next waits: all others go on.
   static constexpr Duration kBusyFor = std::chrono::minutes(10);
-  static constexpr std::size_t kSilentMax = 10'000;  // hosts
+  static constexpr std::size_t kSilentMax = 10'000;  // hosts, and authors
   static constexpr std::size_t kProfilesMax = 1'000;
   static constexpr std::size_t kProfileMax = 16'384;  // bytes of its document; larger ones are not remembered
 
@@ -93,7 +93,8 @@ class Consents {
   };
   [[nodiscard]] delivery::Consent read(const fediverse::RemoteActor& author) const;
   Task<void> ask_again(std::string author);
-  // A host that did not answer is left alone for an hour, and then for ever longer.
+  // A host that did not answer is left alone for an hour, and then for ever longer. So is an author whom it
+  // does not show, as it may show others.
   struct Silent {
     Instant until;
     unsigned times = 0;
@@ -103,7 +104,7 @@ class Consents {
   Task<void> look(delivery::ProfileLook due);
   Task<void> look_at_refuser(delivery::ProfileLook due);
   Task<void> look_was_in_vain(delivery::ProfileLook due, Duration wait, unsigned most);
-  [[nodiscard]] Duration note_silent(const std::string& host);
+  [[nodiscard]] Duration note_silent(const std::string& host_or_author);
   Task<Result<void>> look_later(std::string author, Duration wait, unsigned missing = 0);
   // Returns what counts now.
   Task<Result<delivery::Consent>> learn(std::string author, delivery::Consent consent, Instant as_of);
@@ -124,7 +125,7 @@ class Consents {
   };
   std::map<std::string, Known> authors_;
   std::map<std::string, Fetched> profiles_;  // by author
-  std::map<std::string, Silent> silent_;     // by host
+  std::map<std::string, Silent> silent_;     // by host, or author
   std::set<std::string> looked_at_;          // hosts
   TaskGroup tasks_;
 };

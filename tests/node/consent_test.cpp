@@ -223,6 +223,22 @@ TEST_F(Consenting, AServerThatHangsHoldsUpNoLooksAtOthers) {
   EXPECT_LT(asked() - before, 30U) << "and is asked ever more seldom, not once for each author";
 }
 
+TEST_F(Consenting, WhoseProfileIsNotShownIsLookedAtEverMoreSeldom) {
+  const Author bob = make_author("https://home.example/users/bob");
+  EXPECT_EQ(post_signed(create_text({.uri = bob.id + "/1", .author = bob.id, .tags = {"dogs"}}), bob).status,
+            202);
+  publish(create_text(post));
+  settle(std::chrono::minutes(10));
+  internet.documents[alice.id] = with_status(403);
+  internet.calls.clear();
+  settle(std::chrono::days(12));
+  EXPECT_LT(internet.sent_to(alice.id).size(), 20U);
+  EXPECT_GT(internet.sent_to(bob.id).size(), 3U) << "others there are looked at as before";
+  profile(false);
+  settle(std::chrono::days(4));
+  EXPECT_THAT(history("cats"), IsEmpty());
+}
+
 class Blocking : public Consenting {
  protected:
   using Tags = std::vector<std::string>;
