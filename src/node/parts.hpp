@@ -206,8 +206,8 @@ struct InstanceRole {
   federation::ActivityQueue activities;
   instances::Instances instances;
   instances::Moderation moderation;
-  publisher::Consents consents;
   publisher::SignedCopies copies;
+  publisher::Consents consents;
   publisher::Publisher publisher;
   publisher::FetchedPosts fetched;
   publisher::PutOff put_off;

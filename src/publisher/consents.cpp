@@ -279,6 +279,7 @@ Task<Result<void>> Consents::withdraw(std::string author, bool from_archive_only
         for (Tag& tag : post.tags)
           removals.push_back({std::move(tag), delivery::Op::kRemove, post.uri, author, post.published});
       } else {
+        copies_.forget_edits(post.uri);
         post.tags.clear();
         post.is_edit = true;
         CO_TRY_VOID(co_await owners_.publish(std::move(post)));

@@ -21,6 +21,7 @@
 #include "federation/signed_client.hpp"
 #include "fediverse/actor.hpp"
 #include "instances/moderation.hpp"
+#include "publisher/signed_copies.hpp"
 
 namespace tagring::publisher {
 
@@ -44,11 +45,12 @@ class Consents {
   static constexpr std::size_t kProfileMax = 16'384;  // bytes of its document; larger ones are not remembered
 
   Consents(Options options, instances::Moderation& moderation, delivery::OwnerQueue& owners,
-           delivery::Store& store, federation::SignedClient& client, const Runtime& runtime)
+           SignedCopies& copies, federation::SignedClient& client, const Runtime& runtime)
       : options_(options),
         moderation_(moderation),
         owners_(owners),
-        store_(store),
+        store_(owners.store()),
+        copies_(copies),
         client_(client),
         clock_(runtime.clock),
         rng_(runtime.rng.fork("consents")),
@@ -116,6 +118,7 @@ class Consents {
   instances::Moderation& moderation_;
   delivery::OwnerQueue& owners_;
   delivery::Store& store_;
+  SignedCopies& copies_;
   federation::SignedClient& client_;
   Clock& clock_;
   Rng rng_;

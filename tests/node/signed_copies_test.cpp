@@ -122,6 +122,25 @@ TEST_F(Copies, AHashtagThatIsPutBackIsAnnouncedWithAnIdOfItsOwn) {
   EXPECT_EQ(undone, announced);
 }
 
+// Removals that reach the node's own part of the rings take edits along.
+TEST_F(Copies, EditsOfWhoWithdrawsAreGivenToNobodyThoughNoOwnerIsReached) {
+  config::Config alone = config();
+  alone.create = false;
+  start(alone);
+  publish(create_text(post));
+  const std::string edit = signed_text(update_text(post));
+  publish(edit);
+  const std::string copy = "/tagring/v1/signed?sha256=" + to_hex(crypto::sha256(edit));
+  EXPECT_EQ(get(copy).status, 200);
+  alice.summary = "#nobot";
+  const json::object update = {{"id", alice.id + "#updates/1"},
+                               {"type", "Update"},
+                               {"actor", alice.id},
+                               {"object", json::parse_object(alice.document()).value()}};
+  publish(json::serialize(update));
+  EXPECT_EQ(get(copy).status, 404);
+}
+
 TEST_F(Copies, WhatIsNewNotPublicOrNotSignedIsNotHandedOn) {
   follow();
   const std::string create = signed_text(create_text(post));
