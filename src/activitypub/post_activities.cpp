@@ -22,12 +22,12 @@ Task<HttpResponse> PostActivities::post(fediverse::Note note, fediverse::RemoteA
 }
 
 Task<HttpResponse> PostActivities::deletion(fediverse::Delete deletion, std::string actor, std::string body) {
+  std::string signed_body = deletion.is_signed ? std::move(body) : std::string();
   if (deletion.uri == actor) {
     const Result<void> left = co_await instances_.gone(actor);
     if (!left) co_return error_response(left.error());
-    co_return respond(co_await publisher_.gone(std::move(actor), /*is_signed=*/true));
+    co_return respond(co_await publisher_.gone(std::move(actor), /*is_signed=*/true, std::move(signed_body)));
   }
-  std::string signed_body = deletion.is_signed ? std::move(body) : std::string();
   co_return respond(
       co_await publisher_.deletion(std::move(deletion.uri), std::move(actor), std::move(signed_body)));
 }
@@ -51,7 +51,7 @@ Task<HttpResponse> PostActivities::announced(fediverse::Announce announce) {
   if (announce.posts.size() != 1) co_return ignored("a relay announces one post at a time");
   std::string uri = std::move(announce.posts.front().uri);
   if (announce.of == Of::kDelete) co_return respond(co_await fetched_.deleted(std::move(uri)));
-  publisher::FetchedPosts::Told told{.is_update = announce.of == Of::kUpdate};
+  publisher::FetchedPosts::Told told{.is_update = announce.of == Of::kUpdate, .by_id_only = true};
   co_return respond(co_await fetched_.announced(std::move(uri), std::move(told)));
 }
 
@@ -67,7 +67,7 @@ Task<HttpResponse> PostActivities::reported(fediverse::Flag flag, std::string ac
 }
 
 Task<HttpResponse> PostActivities::told(fediverse::Told told, std::string actor) {
-  publisher::FetchedPosts::Told how{.by = std::move(actor), .is_update = told.is_update};
+  publisher::FetchedPosts::Told how{.by = std::move(actor), .is_update = told.is_update, .by_id_only = true};
   co_return respond(co_await fetched_.announced(std::move(told.uri), std::move(how)));
 }
 

@@ -32,10 +32,10 @@ Announcer::Announcer(queues::QueueOptions options, Store& store, const Followers
       clock_(runtime.clock),
       log_(runtime.log),
       rng_(runtime.rng.fork("announcer").fork("people")),
-      lanes_(
-          runtime.clock, runtime.executor, runtime.rng.fork("announcer").fork("lanes"), options,
-          [this](std::string inbox, Items items) { return send(std::move(inbox), std::move(items)); },
-          [](const Item& item) { return weight(item->entry.event); }),
+      lanes_(runtime.clock, runtime.executor, runtime.rng.fork("announcer").fork("lanes"), options,
+             {[this](std::string inbox, Items items) { return send(std::move(inbox), std::move(items)); },
+              [](const Item& item) { return weight(item->entry.event); },
+              [&sender](const std::string& inbox) { return sender.hosts().of(host_of(inbox)); }}),
       people_(
           options, sender.hosts(), runtime, rng_.fork("lanes"),
           [this](std::string inbox, Item item) { return send_to_people(std::move(inbox), std::move(item)); }),
@@ -113,6 +113,11 @@ std::vector<const Followers::Way*> Announcer::ways(const Tag& tag, const std::st
   });
 }
 
+bool Announcer::has_told(const std::string& inbox, const std::string& uri) const {
+  const auto known = inboxes_.find(inbox);
+  return known != inboxes_.end() && known->second.recent.contains(uri);
+}
+
 Duration Announcer::spread_of(const Tag& tag) const {
   const auto* targets = followers_.targets(tag);
   if (targets == nullptr || targets->size() <= kTargetsAtOnce) return Duration::zero();
@@ -131,7 +136,10 @@ void Announcer::queue(const Item& item, const std::map<std::string, std::uint64_
     const bool is_node = via == Via::kNode;
     if (is_node && to == To::kPeople) continue;
     const bool returns = target.host == author_host && !(via == Via::kBoost && blocks_.may_boost_own_posts());
-    if (!is_node && (returns || !blocks_.may_go(author_host, target.host))) continue;
+    const bool is_kept_away = returns || !blocks_.may_go(author_host, target.host);
+    // What was told before that was decided is taken back all the same.
+    const bool takes_back = event.op == Op::kRemove && has_told(destination, event.uri);
+    if (!is_node && is_kept_away && !takes_back) continue;
     if (!is_node && (is_refused || event.is_edit() || event.is_repeat())) continue;
     bool done = false;
     if (cursors != nullptr) {

@@ -63,6 +63,8 @@ class Announcer {
   // people whose server has no shared inbox one gets it for all.
   [[nodiscard]] std::vector<const Followers::Way*> ways(const Tag& tag, const std::string& uri,
                                                         std::uint64_t seq = kEver) const;
+  // People behind that inbox were told of the post lately, or may have been.
+  [[nodiscard]] bool has_told(const std::string& inbox, const std::string& uri) const;
   // A server on that host rejects Announces by their ids: they are not sent there again.
   void rejected(const std::string& host, const std::set<std::string>& announce_ids);
 

@@ -57,12 +57,12 @@ OwnerQueue::OwnerQueue(Options options, Store& store, OwnerPlaces places, federa
       clock_(runtime.clock),
       observer_(observer),
       rng_(runtime.rng.fork("outbox")),
-      routing_(runtime.clock, runtime.executor, rng_.fork("routing"), routing_options(options.lanes),
-               [this](std::string shard, Items items) { return route(std::move(shard), std::move(items)); }),
-      sending_(
-          runtime.clock, runtime.executor, rng_.fork("sending"), options.lanes,
-          [this](std::string to, Items items) { return send(std::move(to), std::move(items)); },
-          [](const Item& item) { return weight(item.pending->entry.event); }),
+      routing_(
+          runtime.clock, runtime.executor, rng_.fork("routing"), routing_options(options.lanes),
+          {[this](std::string shard, Items items) { return route(std::move(shard), std::move(items)); }}),
+      sending_(runtime.clock, runtime.executor, rng_.fork("sending"), options.lanes,
+               {[this](std::string to, Items items) { return send(std::move(to), std::move(items)); },
+                [](const Item& item) { return weight(item.pending->entry.event); }}),
       tasks_(runtime.executor) {}
 
 Task<Result<void>> OwnerQueue::load() {

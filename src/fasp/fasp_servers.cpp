@@ -44,12 +44,13 @@ bool is_host(const std::string& text) {
 }  // namespace
 
 FaspServers::FaspServers(signatures::SignaturePolicy policy, FaspStore& store,
-                         const federation::Blocks& blocks, const federation::Identity& identity,
-                         HttpClient& http, const Runtime& runtime)
+                         const federation::Blocks& blocks, federation::SignedClient& client, HttpClient& http,
+                         const Runtime& runtime)
     : policy_(std::move(policy)),
       store_(store),
       blocks_(blocks),
-      identity_(identity),
+      identity_(client.identity()),
+      hosts_(client.hosts()),
       http_(http),
       clock_(runtime.clock),
       started_(runtime.clock.now()),
@@ -226,6 +227,7 @@ Task<Result<FaspServers::Asker>> FaspServers::authenticate(HttpRequest request) 
   const FaspServer* still = find(host);
   if (still == nullptr || still->id != claims.front().key_id)
     co_return fail(ErrorCode::kDenied, "this server was removed here");
+  hosts_.heard(host);
   const bool again = request.method != "GET" && !replays_.insert(claims, clock_.wall_now());
   co_return Asker{host, again};
 }
@@ -249,7 +251,10 @@ Task<Result<HttpResponse>> FaspServers::call(std::string host, std::string metho
   call.response_size_max = kAnswerMax;
   signatures::sign_fasp_call(call, own_key(*server), server->fasp_id, clock_.wall_now());
   const crypto::PublicKey key = key_of(*server);
+  const std::string place = call.url.host;
+  const std::string how = call.method;
   CO_TRY(HttpResponse response, co_await http_.send(std::move(call)));
+  hosts_.note(place, how, response);
   if (response.status == 401 && servers_.contains(host)) stranger_to_.insert(host);
   if (response.status >= 200 && response.status < 300) {
     stranger_to_.erase(host);

@@ -12,7 +12,9 @@
 #include "fasp/fasp_store.hpp"
 #include "federation/blocks.hpp"
 #include "federation/identity.hpp"
+#include "federation/signed_client.hpp"
 #include "fediverse/fasp.hpp"
+#include "queues/host_pauses.hpp"
 #include "signatures/replay_cache.hpp"
 #include "signatures/signature.hpp"
 
@@ -29,7 +31,7 @@ class FaspServers {
   [[nodiscard]] static std::string below_prefix(const std::string& target);
 
   FaspServers(signatures::SignaturePolicy policy, FaspStore& store, const federation::Blocks& blocks,
-              const federation::Identity& identity, HttpClient& http, const Runtime& runtime);
+              federation::SignedClient& client, HttpClient& http, const Runtime& runtime);
 
   [[nodiscard]] Task<Result<void>> load();
 
@@ -80,6 +82,7 @@ class FaspServers {
   FaspStore& store_;
   const federation::Blocks& blocks_;
   const federation::Identity& identity_;
+  queues::HostPauses& hosts_;
   HttpClient& http_;
   Clock& clock_;
   const Instant started_;

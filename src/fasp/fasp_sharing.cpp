@@ -57,7 +57,7 @@ FaspSharing::FaspSharing(FaspServers& servers, FaspStore& store, publisher::Fetc
       log_(runtime.log),
       lanes_(
           runtime.clock, runtime.executor, runtime.rng.fork("fasp sharing"), sharing_queue_options(),
-          [this](std::string host, Items items) { return look_at_all(std::move(host), std::move(items)); }),
+          {[this](std::string host, Items items) { return look_at_all(std::move(host), std::move(items)); }}),
       tasks_(runtime.executor) {}
 
 Task<Result<void>> FaspSharing::load() {

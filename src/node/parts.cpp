@@ -136,8 +136,8 @@ InstanceRole::InstanceRole(const config::Config& config, const Environment& worl
 
 FaspRole::FaspRole(const config::Config& config, const Environment& world, Speech& speech, RelayRole& relay,
                    StorageRole& storage, InstanceRole& instances)
-    : servers(signature_policy(speech.identity), world.stores.fasp, speech.blocks, speech.identity,
-              world.http, speech.runtime),
+    : servers(signature_policy(speech.identity), world.stores.fasp, speech.blocks, speech.client, world.http,
+              speech.runtime),
       sharing(servers, world.stores.fasp, instances.fetched, instances.instances, speech.blocks,
               speech.runtime),
       history(storage.history, speech.blocks, world.clock),

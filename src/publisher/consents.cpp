@@ -37,7 +37,7 @@ Task<Result<delivery::Consent>> Consents::of(fediverse::RemoteActor author) {
   }
   const std::string id = author.id;
   CO_TRY(std::optional<delivery::Consent> consent, co_await store_.consent(id));
-  // Of a time when the archive got less. What was signed counts more than that key's owner of whatever age.
+  // Of a time when the archive got less. What was signed counts more than a profile of unknown age.
   const bool may_be_more = consent && options_.archive_all && consent->relay && !consent->archive;
   if (may_be_more && consent->stated == WallTime() && read(author).archive) {
     CO_TRY(consent, co_await learn(id, read(author), clock_.now()));
@@ -254,17 +254,22 @@ Task<Result<void>> Consents::forget(std::string author) {
   return withdraw(std::move(author), /*from_archive_only=*/false);
 }
 
-Task<Result<void>> Consents::gone(std::string author) {
-  CO_TRY(std::optional<delivery::Consent> consent, co_await store_.consent(author));
-  if (consent) {
+Task<Result<void>> Consents::gone(std::string author, std::string signed_body) {
+  CO_TRY(const std::optional<delivery::Consent> before, co_await store_.consent(author));
+  if (before) {
+    std::string signed_copy = signed_body.empty() ? std::string() : copies_.keep(signed_body);
+    if (before->relay) {
+      CO_TRY_VOID(co_await withdraw(author, /*from_archive_only=*/false, std::move(signed_copy)));
+    }
     // Or what its server still shows from a cache would be published again.
-    consent = {.relay = false, .archive = false, .stated = clock_.wall_now()};
-    CO_TRY_VOID(co_await learn(author, *consent, clock_.now()));
+    const delivery::Consent consent = {.relay = false, .archive = false, .stated = clock_.wall_now()};
+    CO_TRY_VOID(co_await store_.save_consent(author, consent));
+    remember(author, consent);
   }
   co_return co_await moderation_.forget_refusals_by(std::move(author));
 }
 
-Task<Result<void>> Consents::withdraw(std::string author, bool from_archive_only) {
+Task<Result<void>> Consents::withdraw(std::string author, bool from_archive_only, std::string signed_copy) {
   if (!from_archive_only) {
     CO_TRY_VOID(co_await store_.drop_put_off_of(author));
   }
@@ -280,6 +285,8 @@ Task<Result<void>> Consents::withdraw(std::string author, bool from_archive_only
           removals.push_back({std::move(tag), delivery::Op::kRemove, post.uri, author, post.published});
       } else {
         copies_.forget_edits(post.uri);
+        post.signed_copy = signed_copy;
+        copies_.hand_on(post, delivery::Op::kRemove);
         post.tags.clear();
         post.is_edit = true;
         CO_TRY_VOID(co_await owners_.publish(std::move(post)));

@@ -86,7 +86,8 @@ class Consents {
   // Takes out everything of an author who wants no part in this any more.
   [[nodiscard]] Task<Result<void>> forget(std::string author);
   // The same of one whose account is gone; their Blocks end too.
-  [[nodiscard]] Task<Result<void>> gone(std::string author);
+  // `signed_body` as in Publisher::gone.
+  [[nodiscard]] Task<Result<void>> gone(std::string author, std::string signed_body = {});
 
  private:
   struct Known {
@@ -111,7 +112,8 @@ class Consents {
   // Returns what counts now.
   Task<Result<delivery::Consent>> learn(std::string author, delivery::Consent consent, Instant as_of);
   [[nodiscard]] bool is_outdated(Instant as_of, WallTime stated) const;
-  Task<Result<void>> withdraw(std::string author, bool from_archive_only);
+  // `signed_copy`: delivery::TagEvent::signed_copy of what was signed; empty if nothing was.
+  Task<Result<void>> withdraw(std::string author, bool from_archive_only, std::string signed_copy = {});
   void remember(const std::string& author, delivery::Consent consent);
 
   Options options_;

@@ -45,7 +45,8 @@ Task<Result<FetchedPosts::Shared>> FetchedPosts::take_shared(fediverse::Note not
     }
   }
   if (!agrees) {
-    if (is_gone || by_sharing) {
+    // What its server brings here itself is relayed all the same: only the archive lacks it from now on.
+    if (is_gone || (by_sharing && !publisher_.takes(author_id))) {
       CO_TRY_VOID(co_await take_out(uri));
     }
     co_return is_gone ? Shared::kNothing : Shared::kUnwanted;
@@ -88,7 +89,12 @@ Task<Publisher::Outcome> FetchedPosts::announced(std::string uri, Told told) {
     if (!fediverse::is_same_origin(post, uri)) co_return "what was announced is of another server";
     CO_TRY(document, co_await fetch(post));
   }
-  if (!fediverse::is_post(document)) co_return "what was announced is no post";
+  if (!fediverse::is_post(document)) {
+    if (told.is_update && fediverse::has_type(document, "Tombstone")) {
+      CO_TRY_VOID(co_await take_out(json::id_of(document)));
+    }
+    co_return "what was announced is no post";
+  }
   CO_TRY(fediverse::Note note, fediverse::parse_fetched_note(document, clock_.wall_now()));
   if (note.published < told.not_before) co_return std::string(kTooOld);
   if (!told.by.empty() && note.author != told.by) co_return "the post is by somebody else";
@@ -96,7 +102,22 @@ Task<Publisher::Outcome> FetchedPosts::announced(std::string uri, Told told) {
   if (note.visibility != fediverse::Visibility::kPublic && !told.is_update)
     co_return "the post is not public";
   CO_TRY(Consents::Profile author, co_await consents_.profile(note.author));
-  co_return co_await publisher_.post(std::move(note), std::move(author.actor), told.is_update);
+  const std::string post = note.id;
+  CO_TRY(std::string why_not,
+         co_await publisher_.post(std::move(note), std::move(author.actor), told.is_update));
+  if (told.is_update && told.by_id_only) {
+    CO_TRY_VOID(co_await look_later(post));
+  }
+  co_return why_not;
+}
+
+Task<Result<void>> FetchedPosts::look_later(const std::string& uri) {
+  const Result<delivery::PublishedPost> known = co_await store_.find_post(uri);
+  if (!known || known->tags.empty()) co_return Result<void>();
+  // If too many wait, the next change of the post is seen.
+  CO_TRY_VOID(co_await store_.put_off(*known, clock_.wall_now() + Consents::kLifetime));
+  publisher_.note_put_off(publisher_.put_off() + 1);
+  co_return Result<void>();
 }
 
 Task<Publisher::Outcome> FetchedPosts::deleted(std::string uri) {
@@ -105,7 +126,10 @@ Task<Publisher::Outcome> FetchedPosts::deleted(std::string uri) {
   if (!known) co_return std::unexpected(known.error());
   const Result<json::object> document = co_await fetch(uri);
   if (!document && document.error().code != ErrorCode::kNotFound) co_return std::unexpected(document.error());
-  if (document && fediverse::is_post(*document)) co_return "the post is still there";
+  if (document && fediverse::is_post(*document)) {
+    CO_TRY_VOID(co_await look_later(uri));
+    co_return "the post is still there, or in a cache: it is looked at again";
+  }
   CO_TRY_VOID(co_await take_out(std::move(uri)));
   co_return "";
 }

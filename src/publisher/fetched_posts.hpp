@@ -50,8 +50,9 @@ class FetchedPosts {
   // Some server tells of a post by its URI. It is taken as its own server gives it.
   struct Told {
     WallTime not_before = WallTime::min();
-    std::string by = {};     // its author, if that is known
-    bool is_update = false;  // it may be less public than it was
+    std::string by = {};      // its author, if that is known
+    bool is_update = false;   // it may be less public than it was
+    bool by_id_only = false;  // nothing but the URI was said
   };
   static constexpr std::string_view kTooOld = "the post is too old";  // why it was not taken
   // By a relay, a group, or the author's server itself.
@@ -60,6 +61,9 @@ class FetchedPosts {
   [[nodiscard]] Task<Outcome> deleted(std::string uri);
 
  private:
+  // What was just fetched may be of a cache, from before that which was told: once more, when no cache has
+  // it.
+  Task<Result<void>> look_later(const std::string& uri);
   // The document with that very id.
   Task<Result<json::object>> fetch(std::string uri);
   Task<Result<Shared>> take_shared(fediverse::Note note, bool by_sharing);

@@ -75,7 +75,9 @@ Task<Publisher::Outcome> Publisher::take_welcome(fediverse::Note note, fediverse
   }
   if (known && is_update && for_all && !signed_body.empty()) {
     post.signed_copy = copies_.keep(signed_body);
-    hand_on(*known, post.signed_copy, delivery::Op::kAdd);
+    delivery::PublishedPost before = *known;
+    before.signed_copy = post.signed_copy;
+    copies_.hand_on(before, delivery::Op::kAdd);
   }
   const std::string uri = note.id;
   Outcome outcome = co_await hand_in(std::move(post), std::move(author), std::move(admitted.later));
@@ -189,20 +191,11 @@ Task<Publisher::Outcome> Publisher::deletion(std::string uri, std::string actor,
     co_return fail(ErrorCode::kDenied, "only the author's server may delete a post");
   if (!signed_body.empty()) known->signed_copy = copies_.keep(signed_body);
   copies_.forget_edits(known->uri);
-  hand_on(*known, known->signed_copy, delivery::Op::kRemove);
+  copies_.hand_on(*known, delivery::Op::kRemove);
   known->tags.clear();
   known->deleted = true;
   CO_TRY_VOID(co_await owners_.publish(std::move(*known)));
   co_return "";
-}
-
-// To who follows here: through the rings it goes only from the nodes of its own server.
-void Publisher::hand_on(const delivery::PublishedPost& known, const std::string& signed_copy,
-                        delivery::Op op) {
-  for (const std::vector<Tag>* tags : {&known.tags, &known.former}) {
-    for (const Tag& tag : *tags)
-      copies_.hand_on({tag, op, known.uri, known.author, known.published, false, signed_copy});
-  }
 }
 
 Task<Result<void>> Publisher::take_out(std::string uri) {
@@ -238,7 +231,7 @@ Task<Result<void>> Publisher::refused_by(std::string author) {
   co_return co_await consents_.forget(std::move(author));
 }
 
-Task<Publisher::Outcome> Publisher::gone(std::string author, bool is_signed) {
+Task<Publisher::Outcome> Publisher::gone(std::string author, bool is_signed, std::string signed_body) {
   CO_TRY(const std::optional<delivery::Consent> known, co_await consents_.known(author));
   if (!known || !known->relay) co_return "an account whose posts are not relayed here is gone";
   // Mastodon tells before it deletes, and answers from a cache for minutes after that.
@@ -247,7 +240,7 @@ Task<Publisher::Outcome> Publisher::gone(std::string author, bool is_signed) {
     CO_TRY(is_gone, co_await consents_.is_gone(author));
   }
   if (!is_gone) co_return "the account is still there";
-  CO_TRY_VOID(co_await consents_.gone(std::move(author)));
+  CO_TRY_VOID(co_await consents_.gone(std::move(author), std::move(signed_body)));
   co_return "";
 }
 

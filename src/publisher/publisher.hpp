@@ -68,7 +68,8 @@ class Publisher {
   // Takes everything of an author back who has blocked this node, if so.
   [[nodiscard]] Task<Result<void>> refused_by(std::string author);
   // The author's account is gone. Who said so without a signature that could be checked is believed if it is.
-  [[nodiscard]] Task<Outcome> gone(std::string author, bool is_signed);
+  // `signed_body`: the Delete as it came, if others believe it whoever brings it; else empty.
+  [[nodiscard]] Task<Outcome> gone(std::string author, bool is_signed, std::string signed_body = {});
 
  private:
   static constexpr std::size_t kSweepPage = 500;
@@ -85,7 +86,6 @@ class Publisher {
                              std::string signed_body);
   Task<Result<void>> drop_put_off(std::string uri);
   Task<void> sweep();
-  void hand_on(const delivery::PublishedPost& known, const std::string& signed_copy, delivery::Op op);
 
   instances::Instances& instances_;
   instances::Moderation& moderation_;

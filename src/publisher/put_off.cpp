@@ -65,8 +65,8 @@ Task<Result<void>> PutOff::try_again(delivery::PublishedPost post) {
   }
   if (done && done->empty()) co_return Result<void>();
   moderation_.take_back(post.author, post.uri, counted);
-  const bool is_over =
-      done || done.error().code == ErrorCode::kNotFound || clock_.wall_now() - post.published > kPatience;
+  if (!done && done.error().code == ErrorCode::kNotFound) co_return co_await posts_.take_out(post.uri);
+  const bool is_over = done || clock_.wall_now() - post.published > kPatience;
   if (is_over) co_return co_await store_.drop_put_off(post.uri);
   CO_TRY_VOID(co_await put_off_again(std::move(post)));
   co_return std::unexpected(done.error());

@@ -20,8 +20,8 @@ constexpr Duration kWarnEvery = std::chrono::minutes(1);
 constexpr std::array<Duration, 4> kWaits = {std::chrono::seconds(10), std::chrono::minutes(1),
                                             std::chrono::minutes(5), std::chrono::minutes(30)};
 
-// What a copy says of which post; no URI unless its server signed it so that others believe it, and it is of
-// a public post.
+// What a copy says of which post, or account; no URI unless its server signed it so that others believe it,
+// and it is of a public post.
 struct Said {
   std::string uri;
   bool deletes = false;
@@ -126,15 +126,24 @@ void SignedCopies::hand_on(const delivery::TagEvent& event) {
   if (event.signed_copy.empty() || !is_from_who_speaks(event.signed_copy, event.uri)) return;
   // Who got the post before it was blocked has it still: a deletion goes on, once it is known to be one.
   if (!is_removal && blocks_.of_actor(event.uri) != nullptr) return;
-  Work work{event.signed_copy, event.uri, {event.tag}};
-  if (!ways_of(work, hash).empty()) begin(std::move(work));
+  Work work{event.signed_copy, event.author, {{event.uri, {event.tag}}}};
+  if (!ways_of(work, hash, is_removal).empty()) begin(std::move(work));
+}
+
+void SignedCopies::hand_on(const delivery::PublishedPost& post, delivery::Op op) {
+  for (const std::vector<Tag>* tags : {&post.tags, &post.former}) {
+    for (const Tag& tag : *tags)
+      hand_on({tag, op, post.uri, post.author, post.published, false, post.signed_copy});
+  }
 }
 
 void SignedCopies::begin(Work work) {
   const auto pending = pending_.find(work.signed_copy);
-  if (pending != pending_.end() && pending->second.uri == work.uri &&
-      pending->second.tags.size() < kTagsMax) {
-    pending->second.tags.merge(work.tags);
+  const bool has_room = pending != pending_.end() && pending->second.author == work.author &&
+                        pending->second.posts.size() < kPostsMax &&
+                        pending->second.posts[work.first()].size() < kTagsMax;
+  if (has_room) {
+    for (auto& [uri, tags] : work.posts) pending->second.posts[uri].merge(tags);
   } else if (pending == pending_.end() && pending_.size() < kPendingMax) {
     std::string signed_copy = work.signed_copy;
     pending_.emplace(signed_copy, std::move(work));
@@ -146,15 +155,16 @@ void SignedCopies::begin(Work work) {
 
 // Of a post the last: it says all that those before it said.
 void SignedCopies::put_off(Work work) {
-  const std::string host = host_of(work.uri);
+  const std::string post = work.first();
+  const std::string host = host_of(post);
   const auto [of_host, fresh] = put_off_.try_emplace(host);
   if (fresh) tasks_.spawn("put_off", go_on(host));
-  const auto known = of_host->second.find(work.uri);
+  const auto known = of_host->second.find(post);
   if (known != of_host->second.end()) {
-    work.tags.merge(known->second.tags);
+    work.posts[post].merge(known->second.posts[post]);
     known->second = std::move(work);
   } else if (put_off_count_ < kPutOffMax && of_host->second.size() < kPutOffOfHostMax) {
-    of_host->second.emplace(work.uri, std::move(work));
+    of_host->second.emplace(post, std::move(work));
     ++put_off_count_;
   } else {
     drop(host, "too many wait");
@@ -191,10 +201,12 @@ Task<void> SignedCopies::hand_on_all(std::string signed_copy) {
   const Result<std::string> body = co_await fetch_again_and_again(hash, signed_copy.substr(space + 1));
   Work work = std::move(pending_.extract(signed_copy).mapped());
   const Said said = body ? read(*body, clock_.wall_now()) : Said();
-  const bool is_blocked = !said.deletes && blocks_.of_actor(work.uri) != nullptr;
-  if (said.uri != work.uri || is_blocked) co_return;
-  const std::string host = host_of(work.uri);
-  const Ways ways = ways_of(work, hash);
+  const bool is_account = said.deletes && said.uri == work.author;
+  const bool is_blocked = !said.deletes && blocks_.of_actor(said.uri) != nullptr;
+  if ((!is_account && !work.posts.contains(said.uri)) || is_blocked) co_return;
+  if (!is_account) std::erase_if(work.posts, [&](const auto& post) { return post.first != said.uri; });
+  const std::string host = host_of(said.uri);
+  const Ways ways = ways_of(work, hash, said.deletes);
   if (ways.empty()) co_return;
   // A deletion has no content, and there are no more of them than of posts.
   if (!said.deletes && !admits(host, hash)) {
@@ -202,7 +214,7 @@ Task<void> SignedCopies::hand_on_all(std::string signed_copy) {
     co_return put_off(std::move(work));
   }
   const auto waiting = put_off_.find(host);
-  if (waiting != put_off_.end()) put_off_count_ -= waiting->second.erase(work.uri);
+  if (waiting != put_off_.end()) put_off_count_ -= waiting->second.erase(work.first());
   for (const auto& [inbox, actor] : ways) {
     make_room(sent_, kSentMax);
     if (!sent_.emplace(hash, inbox).second) continue;
@@ -236,19 +248,24 @@ Task<Result<std::string>> SignedCopies::fetch(std::string hash, std::string orig
   co_return body;
 }
 
-SignedCopies::Ways SignedCopies::ways_of(const Work& work, const std::string& hash) const {
+// Who was told of the post before two instances were kept apart hears that it is deleted.
+SignedCopies::Ways SignedCopies::ways_of(const Work& work, const std::string& hash, bool deletes) const {
   Ways ways;
-  const std::string host = host_of(work.uri);
+  const std::string host = host_of(work.first());
   const federation::Identity& identity = client_.identity();
-  for (const Tag& tag : work.tags) {
-    for (const auto* way : announcer_.ways(tag, work.uri)) {
+  const auto add = [&](const std::string& uri, const Tag& tag) {
+    for (const auto* way : announcer_.ways(tag, uri)) {
       const auto& [inbox, target] = *way;
       const delivery::Via via = target.via();
       if (via == delivery::Via::kNode || via == delivery::Via::kFasp || target.host == host) continue;
-      if (!blocks_.may_go(host, target.host) || !instances_.believes_copies(target.host)) continue;
+      const bool may_go = blocks_.may_go(host, target.host) || (deletes && announcer_.has_told(inbox, uri));
+      if (!may_go || !instances_.believes_copies(target.host)) continue;
       if (!sent_.contains({hash, inbox}))
         ways.try_emplace(inbox, via == delivery::Via::kRelay ? identity.actor() : identity.tag_actor(tag));
     }
+  };
+  for (const auto& [uri, tags] : work.posts) {
+    for (const Tag& tag : tags) add(uri, tag);
   }
   return ways;
 }

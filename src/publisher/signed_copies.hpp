@@ -33,7 +33,8 @@ class SignedCopies {
   static constexpr std::size_t kSentMax = 100'000;  // (copy, inbox) remembered
   static constexpr std::size_t kAnHour = 1000;      // edits handed on of one author's server
   static constexpr std::size_t kPendingMax = 1000;  // copies that are being fetched
-  static constexpr std::size_t kTagsMax = 128;      // of a post: those that it has, and had
+  static constexpr std::size_t kPostsMax = 1000;  // of one copy: who saw one of an account's saw the account
+  static constexpr std::size_t kTagsMax = 128;    // of a post: those that it has, and had
   static constexpr std::size_t kPutOffMax = 10'000;
   static constexpr std::size_t kPutOffOfHostMax = 2'000;
 
@@ -55,8 +56,12 @@ class SignedCopies {
   [[nodiscard]] std::string keep(const std::string& body);
   // Answers GET kPath?sha256=….
   [[nodiscard]] Task<HttpResponse> answer(HttpRequest request);
-  // An event names a copy: it goes to those who follow the hashtag here and are no nodes, once each.
+  // An event names a copy: it goes to those who follow the hashtag here and are no nodes, once each. One copy
+  // may be named for many posts: that of the deletion of their author's account.
   void hand_on(const delivery::TagEvent& event);
+  // The same under all hashtags that the post has or had, for its publisher's node: through the rings events
+  // go to others only.
+  void hand_on(const delivery::PublishedPost& post, delivery::Op op);
   // The post is there no more, or not under all its hashtags: nobody is given its edits, but for that one.
   void forget_edits(const std::string& uri, const std::string& but_hash = "");
   // Those that wait for another hour.
@@ -75,12 +80,13 @@ class SignedCopies {
     Instant end;
     std::size_t count = 0;
   };
-  // A copy that is to be handed on, of that post, under these of its tags.
+  // A copy that is to be handed on, for posts of that author, under these of their tags.
   struct Work {
     std::string signed_copy;  // delivery::TagEvent::signed_copy
-    std::string uri;
-    std::set<Tag> tags;
+    std::string author;
+    std::map<std::string, std::set<Tag>> posts;  // by URI; never empty, and more than one for an account only
     Instant not_before{};
+    [[nodiscard]] const std::string& first() const { return posts.begin()->first; }
   };
   using Ways = std::map<std::string, std::string>;  // by inbox: the actor who brings it
   void begin(Work work);
@@ -90,7 +96,7 @@ class SignedCopies {
   Task<void> hand_on_all(std::string signed_copy);
   Task<Result<std::string>> fetch_again_and_again(std::string hash, std::string origin);
   [[nodiscard]] bool is_from_who_speaks(const std::string& signed_copy, const std::string& uri) const;
-  [[nodiscard]] Ways ways_of(const Work& work, const std::string& hash) const;
+  [[nodiscard]] Ways ways_of(const Work& work, const std::string& hash, bool deletes) const;
   Task<Result<std::string>> fetch(std::string hash, std::string origin);
   void remember(const std::string& hash, std::string body);
   void erase(const std::string& hash);

@@ -4,7 +4,8 @@
 // way, items gather, and the next request carries all of them. A destination that fails is tried again after
 // a randomised exponential backoff, with its items in order. One that takes a part of a batch does not fail:
 // it may have a limit, and the rest follows after the first wait. One that answers, but wants what it got
-// later, is asked again before long, and at once if there is something else for it.
+// later, is asked again before long, and at once if there is something else for it. One whose host is heard
+// from is up, and is tried; one that asks for a pause gets it.
 //
 // Lanes hold no truth: what is in them is on disk, and comes back from there after a restart.
 #pragma once
@@ -23,6 +24,7 @@
 #include "base/time.hpp"
 #include "queues/alarm.hpp"
 #include "queues/backoff.hpp"
+#include "queues/host_pauses.hpp"
 
 namespace tagring::queues {
 
@@ -51,13 +53,21 @@ class DeliveryQueues {
   // About how many bytes an item takes in a request.
   using Weigh = std::function<std::size_t(const Item& item)>;
 
-  DeliveryQueues(Clock& clock, Executor executor, Rng rng, QueueOptions options, Send send, Weigh weigh = {})
+  // Of a destination; null, or no such function, where it has none.
+  using HostOf = std::function<std::shared_ptr<HostPauses::Host>(const std::string& destination)>;
+
+  struct Sender {
+    Send send;
+    Weigh weigh = {};
+    HostOf host_of = {};
+  };
+
+  DeliveryQueues(Clock& clock, Executor executor, Rng rng, QueueOptions options, Sender sender)
       : clock_(clock),
         executor_(executor),
         rng_(rng),
         options_(options),
-        send_(std::move(send)),
-        weigh_(std::move(weigh)),
+        sender_(std::move(sender)),
         tasks_(std::move(executor)) {}
 
   // An idle lane waits a random time below `spread` before it sends: what goes to many destinations at once
@@ -114,6 +124,8 @@ class DeliveryQueues {
 
  private:
   static constexpr Duration kAnswersLater = std::chrono::seconds(45);
+  // Nodes and FASP servers are few, and wait for what is theirs: none of them keeps it away for longer.
+  static constexpr Duration kPauseMax = std::chrono::minutes(1);
   struct Lane {
     std::deque<Item> items;
     bool running = false;
@@ -154,7 +166,7 @@ class DeliveryQueues {
     const std::size_t most = std::min(lane.items.size(), options_.batch_max);
     std::size_t count = 0;
     for (std::size_t bytes = 0; count < most; ++count) {
-      bytes += weigh_ ? weigh_(lane.items[count]) : 0;
+      bytes += sender_.weigh ? sender_.weigh(lane.items[count]) : 0;
       if (count > 0 && bytes > options_.batch_bytes_max) break;
     }
     std::vector<Item> batch(std::make_move_iterator(lane.items.begin()),
@@ -170,7 +182,7 @@ class DeliveryQueues {
       std::vector<Item> batch = take(lanes_[destination]);
       if (lanes_[destination].failures == 0) lanes_[destination].reason.clear();
       const std::size_t sent = batch.size();
-      std::vector<Item> again = co_await send_(destination, std::move(batch));
+      std::vector<Item> again = co_await sender_.send(destination, std::move(batch));
       Lane& lane = lanes_[destination];  // the map may have changed while we waited
       if (again.size() < sent) lane.failures = 0;
       if (again.empty()) {
@@ -189,8 +201,7 @@ class DeliveryQueues {
         if (lane.answers) {
           co_await wait_for_more(destination, std::min(wait, kAnswersLater));
         } else {
-          const Instant next = clock_.now() + wait;
-          co_await clock_.sleep_until(next);
+          co_await wait_to_try(destination, wait);
         }
         if (active_ >= options_.concurrent_max) {
           waiting_.push_back(destination);
@@ -203,6 +214,22 @@ class DeliveryQueues {
     lanes_[destination].running = false;
     if (lanes_[destination].failures == 0) lanes_.erase(destination);
     release();
+  }
+
+  Task<void> wait_to_try(std::string destination, Duration wait) {
+    const Instant tried = clock_.now();
+    const std::shared_ptr<HostPauses::Host> host = sender_.host_of ? sender_.host_of(destination) : nullptr;
+    if (!host) {
+      const Instant next = tried + wait;
+      co_await clock_.sleep_until(next);
+      co_return;
+    }
+    const Instant pause = std::min(host->deliver_again, tried + kPauseMax);
+    Instant next = std::max(tried + wait, pause);
+    while (clock_.now() < next) {
+      if (host->heard > tried) next = std::clamp(tried + HostPauses::kHeardEvery, pause, next);
+      co_await host->alarm.wait_until(next);
+    }
   }
 
   // Until it is time, or something else is there to be sent; but not again and again.
@@ -233,8 +260,7 @@ class DeliveryQueues {
   Executor executor_;
   Rng rng_;
   QueueOptions options_;
-  Send send_;
-  Weigh weigh_;
+  Sender sender_;
   std::map<std::string, Lane> lanes_;
   std::deque<std::string> waiting_;  // lanes with items, but no turn yet
   std::size_t active_ = 0;

@@ -21,6 +21,10 @@ class HostPauses {
  public:
   static constexpr std::size_t kHostsMax = 10'000;  // remembered; those for whom nothing waits are forgotten
 
+  // Who is down and is heard from is tried so soon after the last try: not again and again while it only
+  // speaks.
+  static constexpr Duration kHeardEvery = std::chrono::seconds(10);
+
   explicit HostPauses(const Runtime& runtime) : clock_(runtime.clock), executor_(runtime.executor) {}
 
   struct Host {

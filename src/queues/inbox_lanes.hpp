@@ -38,7 +38,6 @@ class InboxLanes {
   static constexpr std::size_t kAtOnce = 8;                                // requests to one inbox
   static constexpr std::size_t kDown = 3;   // threads that fail at an inbox that is down
   static constexpr unsigned kStubborn = 3;  // failures of a thread, with something taken between any two
-  static constexpr Duration kHeardEvery = std::chrono::seconds(10);
 
   struct Outcome {
     bool done = true;  // taken, refused for good, or given up
@@ -209,7 +208,7 @@ class InboxLanes {
 
   // Whoever is heard from is up: it is tried then, but not again and again while it only speaks.
   Instant heard_at(const Inbox& box) const {
-    return box.failures > 0 && box.host->heard > box.tried ? box.tried + kHeardEvery : kNever;
+    return box.failures > 0 && box.host->heard > box.tried ? box.tried + HostPauses::kHeardEvery : kNever;
   }
   void heed(Inbox& box) {
     if (heard_at(box) > clock_.now()) return;

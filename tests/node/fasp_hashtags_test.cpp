@@ -168,6 +168,19 @@ TEST_F(FaspHashtags, WhatIsNotTakenComesAgainInOrderEvenAfterARestart) {
   EXPECT_THAT(told(), ElementsAre("cats new 2", "cats delete 1")) << "of each post the last word";
 }
 
+TEST_F(FaspHashtags, AServerThatReturnsIsToldAtOnceWhenItIsHeardFrom) {
+  put("cats");
+  const std::string announcements = "/hashtag_subscription/v0/announcements";
+  peer.statuses[announcements] = 500;
+  publish(create_text(post));
+  settle(std::chrono::minutes(30));  // the waits are long by now
+  peer.statuses.clear();
+  peer.calls.clear();
+  EXPECT_EQ(put("dogs"), 204);
+  settle(std::chrono::seconds(1));
+  EXPECT_THAT(told(), ElementsAre("cats new 1"));
+}
+
 TEST_F(FaspHashtags, AnUnsignedAcknowledgementIsNone) {
   put("cats");
   const std::string url = peer.base() + "/hashtag_subscription/v0/announcements";

@@ -219,6 +219,20 @@ TEST_F(FaspSharing, TakesOutThePostsOfWhoeverTakesTheConsentBack) {
   EXPECT_THAT(history("cats"), IsEmpty());
 }
 
+TEST_F(FaspSharing, WhatItsServerAlsoBringsItselfIsRelayedStillWhenItMayBeFoundNoMore) {
+  control("/instances/permit", R"({"host":"social.example","publishes":true,"receives":false})");
+  EXPECT_EQ(post_signed(create_text(post), carol).status, 202);
+  settle();
+  tell("new");
+  ASSERT_THAT(history("cats"), ElementsAre(post.uri));
+  carol.indexable = false;
+  internet.serve(carol);
+  tell("update");
+  settle(kCached);
+  EXPECT_THAT(history("cats"), IsEmpty());
+  EXPECT_THAT(rows("SELECT tags FROM posts"), ElementsAre("cats"));
+}
+
 TEST_F(FaspSharing, WhatASignedUpdateWithdrewCountsMoreThanTheOldProfileThatIsStillShown) {
   tell("new");
   ASSERT_THAT(history("cats"), ElementsAre(post.uri));

@@ -171,6 +171,23 @@ TEST_F(Moderating, InstancesAreKeptApartAsTheyWish) {
   EXPECT_THAT(internet.posted_to("https://far.example/inbox"), SizeIs(1));
 }
 
+TEST_F(Moderating, WhatWasToldBeforeInstancesWereKeptApartIsTakenBack) {
+  follow();
+  publish();
+  admin("/separations/add", {{"host", "far.example"}, {"other", "home.example"}, {"direction", "receive"}});
+  internet.calls.clear();
+  EXPECT_EQ(post_signed(delete_text(post.uri, alice.id), alice).status, 202);
+  settle();
+  const std::vector<json::object> told = internet.posted_to("https://far.example/inbox");
+  ASSERT_THAT(told, SizeIs(1));
+  EXPECT_EQ(json::id_of(told[0], "type"), "Undo");
+  post.uri = "https://home.example/notes/2";
+  publish();
+  EXPECT_EQ(post_signed(delete_text(post.uri, alice.id), alice).status, 202);
+  settle();
+  EXPECT_THAT(internet.posted_to("https://far.example/inbox"), SizeIs(1)) << "what it never was told of";
+}
+
 TEST_F(Moderating, AListSaysWhatItWouldDoAndThenDoesIt) {
   follow();
   const std::string text = "#domain,#severity\nfar.example,suspend\nloud.example,silence\n";

@@ -85,6 +85,34 @@ TEST_F(Copies, ADeletionGoesByteForByteOnceToWhoGotThePost) {
   EXPECT_EQ(std::ranges::count(bodies_at(kInbox), deletion), 1);
 }
 
+// [Mastodon signs it so that others believe it whoever brings it]
+TEST_F(Copies, TheDeletionOfAnAccountGoesByteForByteOnceToWhoGotAnyOfItsPosts) {
+  follow();
+  publish(create_text(post));
+  post.uri = "https://home.example/notes/2";
+  publish(create_text(post));
+  const std::string deletion = signed_text(delete_text(alice.id, alice.id));
+  publish(deletion);
+  EXPECT_EQ(std::ranges::count(bodies_at(kInbox), deletion), 1);
+  EXPECT_THAT(history("cats"), IsEmpty());
+}
+
+TEST_F(Copies, TheDeletionOfAnAccountIsHandedOnAsItsServersNodeTells) {
+  follow();
+  publish_theirs();
+  const std::string other =
+      signed_text(delete_text("https://peer.example/users/x", "https://peer.example/users/x"));
+  serve_copies(other);
+  bring("Remove", other);
+  EXPECT_EQ(std::ranges::count(bodies_at(kInbox), other), 0) << "somebody else's";
+  theirs.uri = "https://peer.example/notes/2";
+  publish_theirs();
+  const std::string deletion = signed_text(delete_text(theirs.author, theirs.author));
+  serve_copies(deletion);
+  bring("Remove", deletion);
+  EXPECT_EQ(std::ranges::count(bodies_at(kInbox), deletion), 1);
+}
+
 TEST_F(Copies, AnEditGoesByteForByteOnceToWhoGotThePost) {
   follow();
   publish(create_text(post));

@@ -65,6 +65,39 @@ TEST_F(ToldPosts, ACreateThatNamesItsPostIsLookedUp) {
   EXPECT_THAT(history("dogs"), IsEmpty()) << "it is not public any more";
 }
 
+// [Mastodon answers for three minutes from a cache, whatever has changed]
+TEST_F(ToldPosts, WhatACacheMayHaveShownIsLookedAtOnceMoreAlsoAfterARestart) {
+  serve();
+  EXPECT_EQ(bring(activity("Create", alice.id, post.uri), alice).status, 202);
+  EXPECT_EQ(bring(activity("Update", alice.id, post.uri), alice).status, 202);
+  EXPECT_THAT(history("cats"), ElementsAre(post.uri)) << "as it was";
+  post.tags = {"dogs"};
+  serve();
+  start(config());
+  settle(std::chrono::minutes(6));
+  EXPECT_THAT(history("cats"), IsEmpty());
+  EXPECT_THAT(history("dogs"), ElementsAre(post.uri));
+  EXPECT_THAT(rows("SELECT uri FROM put_off"), IsEmpty());
+  EXPECT_THAT(bring(announce("Delete", post.uri), group).body, HasSubstr("still there"));
+  internet.calls.clear();
+  internet.serve(post.uri, R"({"type":"Tombstone","id":")" + post.uri + R"("})");
+  settle(std::chrono::minutes(6));
+  EXPECT_THAT(history("dogs"), IsEmpty());
+  EXPECT_THAT(rows("SELECT uri FROM put_off"), IsEmpty());
+  EXPECT_THAT(internet.sent_to(post.uri), testing::SizeIs(1)) << "not again and again";
+}
+
+TEST_F(ToldPosts, WhatHasNotChangedIsLookedAtOnlyOnceMore) {
+  serve();
+  EXPECT_EQ(bring(activity("Create", alice.id, post.uri), alice).status, 202);
+  EXPECT_EQ(bring(activity("Update", alice.id, post.uri), alice).status, 202);
+  internet.calls.clear();
+  settle(std::chrono::minutes(30));
+  EXPECT_THAT(internet.sent_to(post.uri), testing::SizeIs(1));
+  EXPECT_THAT(rows("SELECT uri FROM put_off"), IsEmpty());
+  EXPECT_THAT(history("cats"), ElementsAre(post.uri));
+}
+
 TEST_F(ToldPosts, SomebodyElsesPostIsNotTakenForTheSenders) {
   const Author bob = make_author("https://home.example/users/bob");
   serve();

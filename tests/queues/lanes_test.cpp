@@ -9,6 +9,7 @@ namespace tagring::queues {
 namespace {
 
 using Batch = std::vector<int>;
+using Lanes = DeliveryQueues<int>;
 
 struct Sent {
   std::string destination;
@@ -21,8 +22,18 @@ class LanesTest : public testing::Test {
   ~LanesTest() override { loop.drop(kOwner); }
 
   DeliveryQueues<int>& open(QueueOptions options = {}) {
-    lanes.emplace(clock, loop.executor(kOwner), Rng(1), options,
-                  [this](std::string to, Batch batch) { return send(std::move(to), std::move(batch)); });
+    lanes.emplace(
+        clock, loop.executor(kOwner), Rng(1), options,
+        Lanes::Sender{[this](std::string to, Batch batch) { return send(std::move(to), std::move(batch)); }});
+    return *lanes;
+  }
+
+  DeliveryQueues<int>& open_with_hosts() {
+    const auto send_to = [this](std::string to, Batch batch) {
+      return send(std::move(to), std::move(batch));
+    };
+    lanes.emplace(clock, loop.executor(kOwner), Rng(1), QueueOptions{},
+                  Lanes::Sender{send_to, {}, [this](const std::string& to) { return hosts.of(to); }});
     return *lanes;
   }
 
@@ -55,6 +66,9 @@ class LanesTest : public testing::Test {
   static constexpr ring_sim::OwnerId kOwner = 1;
   ring_sim::Loop loop{1};
   ring_sim::LoopClock clock{loop, kOwner};
+  Workers workers;
+  Log log = Log::off();
+  HostPauses hosts{Runtime{clock, loop.executor(kOwner), workers, log, Rng(1)}};
   std::optional<DeliveryQueues<int>> lanes;
   std::vector<Sent> sent;
   Duration takes{100};
@@ -202,6 +216,43 @@ TEST_F(LanesTest, NewItemsDoNotWaitForWhatADestinationWantsLater) {
     loop.run_for(Duration(10));
   }
   EXPECT_LE(sent.size(), after + 2) << "nor for each item";
+}
+
+TEST_F(LanesTest, WhoIsHeardFromIsTriedButNotAgainAndAgainWhileItOnlySpeaks) {
+  failing = {"a"};
+  takes = Duration(0);
+  open_with_hosts().push("a", 1);
+  loop.run_for(std::chrono::minutes(20));  // the waits are minutes by now
+  const std::size_t before = sent.size();
+  hosts.heard("a");
+  loop.run_for(std::chrono::seconds(1));
+  EXPECT_EQ(sent.size(), before + 1);
+  for (int i = 0; i < 100; ++i) {
+    hosts.heard("a");
+    loop.run_for(std::chrono::milliseconds(100));
+  }
+  EXPECT_LE(sent.size(), before + 2);
+  failing.clear();
+  hosts.heard("a");
+  loop.run_for(HostPauses::kHeardEvery);
+  EXPECT_TRUE(lanes->idle());
+}
+
+TEST_F(LanesTest, WhoAsksForAPauseGetsItButNoLongOne) {
+  failing = {"a", "b"};
+  takes = Duration(0);
+  for (const char* to : {"a", "b"}) {
+    HttpResponse busy{.status = 503, .headers = {}, .body = {}};
+    busy.headers.add("Retry-After", to == std::string("a") ? "3000" : "1");
+    hosts.note(to, "POST", busy);
+  }
+  open_with_hosts().push("a", 1);
+  lanes->push("b", 2);
+  loop.run_for(std::chrono::seconds(59));
+  EXPECT_EQ(batches_to("a").size(), 1U);
+  EXPECT_GT(batches_to("b").size(), 2U);
+  loop.run_for(std::chrono::seconds(2));
+  EXPECT_EQ(batches_to("a").size(), 2U);
 }
 
 TEST_F(LanesTest, TellsWhyADestinationFailsAndSinceWhenUntilItTakesSomething) {
