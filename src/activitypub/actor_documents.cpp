@@ -131,6 +131,9 @@ Task<HttpResponse> ActorDocuments::tag_page(HttpRequest request, std::string res
   const std::string name = percent_decode(rest.substr(0, slash)).value_or("");
   const Result<Tag> tag = Tag::from_actor_name(name);
   if (!tag) co_return not_found("no such hashtag: " + tag.error().message);
+  // Or who looks for "a.b" would find "ab", as nobody does by WebFinger.
+  if (!identity_.tag_of_actor(identity_.origin() + "/tag/" + rest.substr(0, slash)))
+    co_return not_found("no such hashtag: its name has letters, digits and _ only");
   if (const federation::Block* block = blocks_.of_tag(tag->canonical()))
     co_return not_found("this hashtag is not offered here: " + block->reason);
   const std::string part = rest.substr(slash);

@@ -72,7 +72,11 @@ std::string wrong_command(CLI::App& app, int argc, char** argv) {
 // What was typed for an option that the command does not have, with what may have been meant.
 std::string wrong_option(CLI::App& app, int argc, char** argv) {
   CLI::App* at = &app;
-  while (!at->get_subcommands().empty()) at = at->get_subcommands().front();
+  std::string path = "tagring";
+  while (!at->get_subcommands().empty()) {
+    at = at->get_subcommands().front();
+    path += " " + at->get_name();
+  }
   std::vector<std::string> names;
   for (const CLI::Option* option : at->get_options())
     for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
@@ -80,8 +84,7 @@ std::string wrong_option(CLI::App& app, int argc, char** argv) {
     const std::string_view typed = argv[i];
     const std::string word(typed.substr(0, typed.find('=')));
     if (!word.starts_with("--") || std::ranges::find(names, word) != names.end()) continue;
-    return fmt::format("no option \"{}\"{}; see tagring {} --help", word, cli::did_you_mean(word, names),
-                       at->get_name());
+    return fmt::format("no option \"{}\"{}; see {} --help", word, cli::did_you_mean(word, names), path);
   }
   return {};
 }

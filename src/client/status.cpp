@@ -88,9 +88,10 @@ void print_status(const json::object& status) {
       number_of(status, "received"));
   fmt::print("Waiting\n  for owners to take       {}\n  for followers to take    {}\n",
              number_of(status, "owed"), number_of(status, "announcing"));
-  fmt::print("Who uses it\n  followers                {}\n  hashtags wanted          {}{}\n",
-             number_of(status, "followers"), number_of(status, "wanted"),
-             json::get_flag(status, "subscriptions_settled") ? "" : " (not all owners have accepted yet)");
+  fmt::print(
+      "Who uses it\n  followers                {}, {} of them people\n  hashtags wanted          {}{}\n",
+      number_of(status, "followers"), number_of(status, "followers_people"), number_of(status, "wanted"),
+      json::get_flag(status, "subscriptions_settled") ? "" : " (not all owners have accepted yet)");
   if (const std::int64_t unlisted = number_of(status, "followers_unlisted"); unlisted != 0)
     fmt::print("  lists too long           {} of followers of one server: they are not compared\n", unlisted);
   fmt::print("Disk\n");

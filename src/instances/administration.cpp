@@ -33,6 +33,9 @@ json::array Instances::list() const {
   for (const OwnFollow& own : groups) hosts.insert(host_of(own.object));
   json::array items;
   for (const std::string& host : hosts) {
+    std::set<std::string> tags;
+    for (std::vector<std::string> of : {hashtags(host), relayed_hashtags(host)})
+      tags.insert(of.begin(), of.end());
     const auto permission = decision(host);
     json::array links;
     for (const auto& [key, link] : links_) {
@@ -61,7 +64,7 @@ json::array Instances::list() const {
                                  {"receives", permission && permission->receives},
                                  {"decided", permission.has_value()},
                                  {"links", std::move(links)},
-                                 {"hashtags", hashtags(host).size()}});
+                                 {"hashtags", tags.size()}});
   }
   return items;
 }

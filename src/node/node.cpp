@@ -1,6 +1,7 @@
 #include "node/node.hpp"
 
 #include "activitypub/announced.hpp"
+#include "activitypub/follows.hpp"
 #include "activitypub/inbox.hpp"
 #include "activitypub/resolver.hpp"
 #include "admin/gate.hpp"
@@ -8,6 +9,7 @@
 #include "admin/settings.hpp"
 #include "administrators/administrator.hpp"
 #include "audit/signed_tree_heads.hpp"
+#include "delivery/followers.hpp"
 #include "delivery/partial_collections.hpp"
 #include "fasp/fasp.hpp"
 #include "federation/version.hpp"
@@ -168,6 +170,15 @@ bool is_for_this_host(const HttpRequest& request, const std::string& origin) {
   return is_address || health::Probes::is_path(path_of(request.target));
 }
 
+// (hashtag, person) pairs; others that follow are nodes, relays and FASP servers.
+std::size_t people_among(const delivery::Followers& followers) {
+  std::size_t people = 0;
+  followers.visit_tags([&](const Tag&, const std::array<std::size_t, 5>& counts) {
+    people += counts[static_cast<std::size_t>(delivery::Via::kBoost)];
+  });
+  return people;
+}
+
 // Who does not know yet what it follows, who follows it and what is blocked would say so to others, who
 // believe it.
 Task<HttpResponse> not_loaded() {
@@ -298,6 +309,7 @@ json::object Node::status() const {
       {"checked", parts_->relay.checker.checked()},
       {"inbox", parts_->actors.inbox.tally().to_json()},
       {"followers", parts_->speech.followers.size()},
+      {"followers_people", people_among(parts_->speech.followers)},
       {"followers_sync", parts_->instances.sync.counters().to_json()},
       {"followers_unlisted", parts_->relay.partials.too_long()},
       {"wanted", parts_->relay.subscriptions.wanted().size()},

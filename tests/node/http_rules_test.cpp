@@ -103,6 +103,14 @@ TEST_F(HttpRules, AnActorIsAPageForWhoPrefersOne) {
   EXPECT_EQ(at(server, "Vary"), "Accept") << "or a cache gives it to browsers";
 }
 
+TEST_F(HttpRules, ANameThatLosesCharactersAsAHashtagIsNoActorAsByWebfinger) {
+  for (const char* name : {"a.b", "a+b", "a%20b", "a-b"}) {
+    EXPECT_EQ(get(std::string("/tag/") + name).status, 404) << name;
+    EXPECT_EQ(get(std::string("/.well-known/webfinger?resource=") + origin + "/tag/" + name).status, 404)
+        << name;
+  }
+}
+
 TEST_F(HttpRules, AnotherSpellingLeadsToTheActorThatHasThatId) {
   for (const auto& [target, actor] :
        {std::pair("/tag/%E7%8C%AB", "/tag/xn--z7x"), std::pair("/tag/Caf%C3%A9", "/tag/cafe"),

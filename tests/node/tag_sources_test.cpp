@@ -354,6 +354,7 @@ TEST_F(Sources, AHashtagThatWasAddedAsARelayIsShownToo) {
         202);
   settle();
   EXPECT_THAT(tags(), ElementsAre("cats: admin tag_relay", "haiku: tag_relay"));
+  EXPECT_THAT(control("/instances").body, HasSubstr(R"("hashtags":2)"));
 }
 
 TEST_F(Sources, AServerThatAsksForEverythingGetsNothingAndAReason) {
