@@ -110,7 +110,7 @@ class Client(unittest.TestCase):
     def test_what_a_list_lifts_does_not_bring_relays_back(self):
         effect = {"fresh": 0, "known": 1, "lifted": ["spam.example"], "followers": [], "instances": [], "skipped": []}
         self.server.answers = {"/blocks/lift": effect}
-        self.assertIn("has to add the relay again", self.run_it("block", "lift", "tier0"))
+        self.assertIn("instances add the relay, people follow the hashtag", self.run_it("block", "lift", "tier0"))
         self.server.answers = {"/blocks/lift": {**effect, "lifted": []}}
         self.assertNotIn("has to add", self.run_it("block", "lift", "tier0"))
 

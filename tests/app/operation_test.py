@@ -330,7 +330,7 @@ def answers_to_mistakes(network):
     """What is typed wrong is answered with what is right."""
     config = ["--config", network.config_file(0)]
     for words, says in [(["instance", "lst"], 'did you mean "list"?'), (["block", "ad"], 'did you mean "add"?'), (["sim", "rng"], 'did you mean "ring"?'),
-                        (["show", "qeues", *config], 'did you mean "queues"?'), (["query", "x", "--limt", "3", *config], 'did you mean "--limit"?'), (["block", "import", "x", "--dry-run"], "see tagring block import --help"),
+                        (["show", "qeues", *config], 'did you mean "queues"?'), (["query", "x", "--limt", "3", *config], 'did you mean "--limit"?'), (["block", "import", "x", "--source", "a", "--dry-run"], "see tagring block import --help"),
                         (["block", "add", "domian", "x.example", *config], 'did you mean "domain"?'), (["statsu"], 'did you mean "status"?'), (["block"], "needs a command: list, add"), (["nothinglikeit"], "see tagring --help")]:
         done = run(network, *words)
         check(f"tagring {' '.join(map(str, words))}", done.returncode == 2 and says in done.stderr and done.stderr.count("\n") <= 2, done.stderr)
