@@ -6,17 +6,14 @@
 
 namespace tagring::publisher {
 
-void PutOff::start(std::function<bool(const std::string& uri)> is_shared) {
-  is_shared_ = std::move(is_shared);
-  tasks_.spawn("put_off", publish());
-}
+void PutOff::start(IsShared is_shared) { tasks_.spawn("put_off", publish(std::move(is_shared))); }
 
 Task<void> PutOff::stop() {
   tasks_.cancel();
   co_await tasks_.join();
 }
 
-Task<void> PutOff::publish() {
+Task<void> PutOff::publish(IsShared is_shared) {
   for (;;) {
     if (const auto count = co_await store_.count_put_off()) publisher_.note_put_off(*count);
     const Instant next = clock_.now() + std::chrono::minutes(1);
@@ -28,7 +25,7 @@ Task<void> PutOff::publish() {
     for (delivery::PublishedPost& post : *due) by_host[host_of(post.uri)].push_back(std::move(post));
     for (auto& [host, posts] : by_host) {
       if (tried_.insert(host).second) {
-        tasks_.spawn("put_off_of_host", try_host(host, std::move(posts)));
+        tasks_.spawn("put_off_of_host", try_host(host, std::move(posts), is_shared));
         continue;
       }
       // Or those of a slow server would always be the next.
@@ -37,14 +34,15 @@ Task<void> PutOff::publish() {
   }
 }
 
-Task<void> PutOff::try_host(std::string host, std::vector<delivery::PublishedPost> posts) {
+Task<void> PutOff::try_host(std::string host, std::vector<delivery::PublishedPost> posts,
+                            IsShared is_shared) {
   bool is_silent = false;
   for (delivery::PublishedPost& post : posts) {
     Result<void> tried;
     if (is_silent) {
       tried = co_await put_off_again(std::move(post));
     } else {
-      tried = co_await try_again(std::move(post));
+      tried = co_await try_again(std::move(post), is_shared);
     }
     is_silent = is_silent || !tried;
   }
@@ -52,13 +50,13 @@ Task<void> PutOff::try_host(std::string host, std::vector<delivery::PublishedPos
 }
 
 // Fails if its server cannot be asked now. What cannot be written is due still.
-Task<Result<void>> PutOff::try_again(delivery::PublishedPost post) {
+Task<Result<void>> PutOff::try_again(delivery::PublishedPost post, IsShared is_shared) {
   const std::vector<Tag> counted = moderation_.admit(post.author, post.uri, post.tags);
   if (counted.empty()) co_return co_await put_off_again(std::move(post));
   Result<std::string> done = "nobody's whose posts are taken any more";
   if (publisher_.takes(post.author)) {
     done = co_await posts_.announced(post.uri, {.by = post.author, .is_update = true});
-  } else if (is_shared_(post.uri)) {
+  } else if (is_shared(post.uri)) {
     const auto found = co_await posts_.shared(post.uri, /*by_sharing=*/true);
     if (!found) done = std::unexpected(found.error());
     if (found && *found == FetchedPosts::Shared::kPublished) done = "";

@@ -27,8 +27,9 @@ class PutOff {
         store_(store),
         clock_(runtime.clock),
         tasks_(runtime.executor) {}
-  // `is_shared`: the server of that post shares data with this node, whether or not it may publish.
-  void start(std::function<bool(const std::string& uri)> is_shared);
+  // The server of that post shares data with this node, whether or not it may publish.
+  using IsShared = std::function<bool(const std::string& uri)>;
+  void start(IsShared is_shared);
   [[nodiscard]] Task<void> stop();
 
  private:
@@ -36,9 +37,9 @@ class PutOff {
   // What cannot be fetched is given up when it was written so long ago.
   static constexpr Duration kPatience = std::chrono::days(7);
 
-  Task<void> publish();
-  Task<void> try_host(std::string host, std::vector<delivery::PublishedPost> posts);
-  Task<Result<void>> try_again(delivery::PublishedPost post);
+  Task<void> publish(IsShared is_shared);
+  Task<void> try_host(std::string host, std::vector<delivery::PublishedPost> posts, IsShared is_shared);
+  Task<Result<void>> try_again(delivery::PublishedPost post, IsShared is_shared);
   Task<Result<void>> put_off_again(delivery::PublishedPost post);
 
   Publisher& publisher_;
@@ -46,7 +47,6 @@ class PutOff {
   instances::Moderation& moderation_;
   delivery::Store& store_;
   Clock& clock_;
-  std::function<bool(const std::string& uri)> is_shared_;
   std::set<std::string> tried_;  // hosts
   TaskGroup tasks_;
 };
