@@ -144,6 +144,17 @@ Task<Result<void>> Instances::expel(IsUnwanted is_unwanted) {
   co_return Result<void>();
 }
 
+Task<Result<void>> Instances::give_back(std::set<std::string> tags) {
+  std::vector<Link> relays;
+  for (const auto& [key, link] : links_) {
+    if (link.accepted) relays.push_back(link);
+  }
+  for (Link& link : relays) {
+    CO_TRY_VOID(co_await subscribe_again(std::move(link), tags));
+  }
+  co_return Result<void>();
+}
+
 // Else their servers show them as following for ever, and they cannot follow again.
 Task<Result<void>> Instances::turn_away(std::vector<std::pair<Tag, std::string>> pairs) {
   CO_TRY(const std::vector<delivery::Follower> gone, co_await followers_.drop(std::move(pairs)));

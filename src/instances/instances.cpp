@@ -245,7 +245,8 @@ Task<Result<void>> Instances::accept(Link link) {
 
 // Who removes the relay and adds it again, which is all that an administrator of Mastodon can do about a
 // relay that is stuck, gets what was subscribed for it before.
-Task<Result<void>> Instances::subscribe_again(Link link) {
+// `only`: of these hashtags; of all, if it is empty.
+Task<Result<void>> Instances::subscribe_again(Link link, std::set<std::string> only) {
   const auto permission = decision(link.host);
   if (link.relay != identity_.actor() || link.style == Style::kPerson || !permission || !permission->receives)
     co_return Result<void>();
@@ -260,7 +261,8 @@ Task<Result<void>> Instances::subscribe_again(Link link) {
   std::vector<std::string> missing;
   for (const bool by_hand : {true, false}) {
     for (const TagReason& reason : reasons) {
-      const bool fits = reason.host == link.host && (reason.source == kChosenTags) == by_hand;
+      const bool fits = reason.host == link.host && (reason.source == kChosenTags) == by_hand &&
+                        (only.empty() || only.contains(reason.tag));
       if (fits && missing.size() < room && known.insert(reason.tag).second) missing.push_back(reason.tag);
     }
   }

@@ -176,6 +176,9 @@ class Instances {
   using IsUnwanted = std::function<bool(const std::string& actor, const std::optional<Tag>& tag)>;
   // Ends every such use, tells them, and leaves such groups; whether they may come back is decided elsewhere.
   [[nodiscard]] Task<Result<void>> expel(IsUnwanted is_unwanted);
+  // These hashtags, canonical, may be had again: who has the node as a relay gets those that are wanted
+  // there.
+  [[nodiscard]] Task<Result<void>> give_back(std::set<std::string> tags);
   // (tag, actor) pairs that follow hashtags do not any more, and people are told.
   [[nodiscard]] Task<Result<void>> turn_away(std::vector<std::pair<Tag, std::string>> pairs);
   // kNotFound if the host has not added this node as a relay, kDenied if it may not receive, kTooLarge for
@@ -204,7 +207,7 @@ class Instances {
   Task<Result<void>> follow_back(Link link);
   Task<Result<void>> end(OwnFollow follow);
   Task<Result<void>> leave_groups_of(std::string host);  // and of those below it
-  Task<Result<void>> subscribe_again(Link link);
+  Task<Result<void>> subscribe_again(Link link, std::set<std::string> only = {});
   // Subscribed through the node's actor, canonical.
   [[nodiscard]] std::vector<std::string> tags_of(const Link& link) const;
   Task<Result<void>> drop_tags(std::string actor, std::vector<std::string> tags);

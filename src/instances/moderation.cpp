@@ -202,8 +202,13 @@ Task<Result<Moderation::Effect>> Moderation::import(fediverse::Blocklist list, s
 
 Task<Result<void>> Moderation::drop(std::vector<Block> blocks) {
   CO_TRY_VOID(co_await store_.drop_blocks(blocks));
-  for (const Block& block : blocks) blocks_.remove(block);
-  co_return Result<void>();
+  std::set<std::string> tags;
+  for (const Block& block : blocks) {
+    blocks_.remove(block);
+    if (block.kind == BlockKind::kTag && blocks_.of_tag(block.what) == nullptr) tags.insert(block.what);
+  }
+  if (tags.empty()) co_return Result<void>();
+  co_return co_await instances_.give_back(std::move(tags));
 }
 
 }  // namespace tagring::instances

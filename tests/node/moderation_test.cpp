@@ -125,6 +125,20 @@ TEST_F(Moderating, WhoUsesABlockedHashtagAsARelayIsToldAndTheRestStays) {
   EXPECT_THAT(rows("SELECT relay FROM links"), ElementsAre(origin + "/tag/dogs"));
 }
 
+TEST_F(Moderating, WhoHasTheRelayGetsAHashtagAgainWhenItsBlockIsLifted) {
+  const Author own = make_author("https://home.example/actor", "https://home.example/inbox");
+  const std::string everybody = "https://www.w3.org/ns/activitystreams#Public";
+  EXPECT_EQ(post_signed(follow_text(own, {everybody}), own).status, 202);
+  settle();
+  admin("/instances/subscribe", {{"host", "home.example"}, {"tags", json::array{"cats", "dogs", "mice"}}});
+  const auto subscribed = [&] { return rows("SELECT tag FROM followers ORDER BY tag"); };
+  block("tag", "cats");
+  block("tag", "mice");
+  EXPECT_THAT(subscribed(), ElementsAre("dogs"));
+  admin("/blocks/remove", {{"kind", "tag"}, {"what", "cats"}});
+  EXPECT_THAT(subscribed(), ElementsAre("cats", "dogs"));
+}
+
 TEST_F(Moderating, APersonWhoPublishesByTheNodeIsToldOfABlock) {
   config::Config with_people = config();
   with_people.people = true;
