@@ -144,10 +144,10 @@ void add_block(CLI::App& app, int& status) {
   });
   add_change(*block, options, "remove", "Lift a block")->callback([options, &status] {
     const json::object body = {{"kind", options->kind}, {"what", options->what}};
-    status = tell(options->control, ask_node(options->control, "POST", "/blocks/remove", body),
-                  "lifted; whom the block had turned away was told so, and comes back by asking again: "
-                  "instances add the "
-                  "relay, people follow the hashtag; who has the relay gets a hashtag again");
+    status =
+        tell(options->control, ask_node(options->control, "POST", "/blocks/remove", body),
+             "lifted; whom the block had turned away was told so, and comes back by asking again: instances "
+             "add the relay, people follow the hashtag; who has the relay gets a hashtag again");
   });
   add_import(*block, options, status);
   CLI::App* lift = block->add_subcommand("lift", "Lift all blocks of a list; those of other lists stay");
