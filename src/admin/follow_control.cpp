@@ -76,10 +76,8 @@ Task<Reply> FollowControl::subscriptions() {
 
 json::object FollowControl::followers() const {
   json::array tags;
-  std::size_t people = 0;
   followers_.visit_tags([&](const Tag& tag, const std::array<std::size_t, 5>& counts) {
     const auto of = [&counts](delivery::Via via) { return counts.at(static_cast<std::size_t>(via)); };
-    people += of(delivery::Via::kBoost);
     tags.push_back(json::object{{"tag", tag.canonical()},
                                 {"boosts", of(delivery::Via::kBoost)},
                                 {"nodes", of(delivery::Via::kNode)},
@@ -89,7 +87,9 @@ json::object FollowControl::followers() const {
   const auto all = [](const json::value& i) {
     return number_at(i, "boosts") + number_at(i, "nodes") + number_at(i, "relays") + number_at(i, "fasps");
   };
-  return {{"followers", followers_.size()}, {"people", people}, {"hashtags", head_of(std::move(tags), all)}};
+  return {{"followers", followers_.size()},
+          {"people", followers_.people()},
+          {"hashtags", head_of(std::move(tags), all)}};
 }
 
 Task<Reply> FollowControl::check_server(json::object body) const {

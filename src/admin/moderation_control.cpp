@@ -9,6 +9,7 @@
 #include "fediverse/domain.hpp"
 #include "hashtag/tag.hpp"
 #include "http/url.hpp"
+#include "ring/public_suffix.hpp"
 
 namespace tagring::admin {
 namespace {
@@ -47,6 +48,16 @@ Result<federation::Block> block_in(const json::object& body) {
 
 json::array to_array(const std::vector<std::string>& texts) {
   return json::array(texts.begin(), texts.end());
+}
+
+// Of blocked domains, such as "social" or "co.uk": names of servers that have nothing in common end so.
+template <class Domains, class Name>
+json::array suffixes_in(const Domains& domains, Name name) {
+  json::array suffixes;
+  for (const auto& one : domains) {
+    if (!ring::registered_domain(std::invoke(name, one))) suffixes.emplace_back(std::invoke(name, one));
+  }
+  return suffixes;
 }
 
 json::object to_json(const instances::Moderation::Effect& effect) {
@@ -111,8 +122,12 @@ json::object ModerationControl::list() const {
 Task<Reply> ModerationControl::add(json::object body) {
   CO_TRY(federation::Block block, block_in(body));
   std::vector<federation::Block> blocks = {std::move(block)};
+  json::array suffixes;
+  if (blocks.front().kind == BlockKind::kDomain) suffixes = suffixes_in(blocks, &federation::Block::what);
   CO_TRY(const instances::Moderation::Effect effect, co_await moderation_.block(std::move(blocks)));
-  co_return to_json(effect);
+  json::object answer = to_json(effect);
+  answer["suffixes"] = std::move(suffixes);
+  co_return answer;
 }
 
 Task<Reply> ModerationControl::remove(json::object body) {
@@ -129,9 +144,16 @@ Task<Reply> ModerationControl::import(json::object body) {
   if (source.empty() || source == federation::kByHand || source.size() > 100)
     co_return fail(ErrorCode::kInvalid, "'source' must name the list, in at most 100 letters");
   CO_TRY(fediverse::Blocklist list, fediverse::parse_blocklist(text_in(body, "text")));
-  if (json::get_flag(body, "preview")) co_return to_json(moderation_.preview_import(std::move(list), source));
-  CO_TRY(const instances::Moderation::Effect effect, co_await moderation_.import(std::move(list), source));
-  co_return to_json(effect);
+  json::array suffixes = suffixes_in(list.domains, &fediverse::BlockedDomain::domain);
+  instances::Moderation::Effect effect;
+  if (json::get_flag(body, "preview")) {
+    effect = moderation_.preview_import(std::move(list), source);
+  } else {
+    CO_TRY(effect, co_await moderation_.import(std::move(list), source));
+  }
+  json::object answer = to_json(effect);
+  answer["suffixes"] = std::move(suffixes);
+  co_return answer;
 }
 
 Task<Reply> ModerationControl::lift(json::object body) {

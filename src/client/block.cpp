@@ -37,6 +37,7 @@ int print_effect(const BlockOptions& options, const Result<json::object>& answer
     print_all("followers", options.preview ? "would lose the follower" : "lost the follower");
     print_all("instances", options.preview ? "would drop the instance" : "dropped the instance");
     print_all("skipped", "passed over");
+    print_all("suffixes", "note: every server of this ending falls under it:");
     const json::value* lifted = json::find(effect, "lifted");
     if (lifted != nullptr && lifted->is_array() && !lifted->get_array().empty())
       fmt::print(

@@ -249,6 +249,12 @@ std::size_t Followers::people(const Tag& tag) const {
   return people;
 }
 
+std::size_t Followers::people() const {
+  std::size_t people = 0;
+  for (const auto& [tag, of_tag] : tags_) people += this->people(tag);
+  return people;
+}
+
 bool Followers::has_people(const Tag& tag) const {
   const auto* all = targets(tag);
   return all != nullptr &&

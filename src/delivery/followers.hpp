@@ -72,8 +72,9 @@ class Followers {
   // Hashtags that the actor follows.
   [[nodiscard]] std::vector<Tag> tags_of(const std::string& actor) const;
   [[nodiscard]] std::vector<std::string> actors(const Tag& tag, const std::string& inbox) const;
-  // How many people follow the tag, nodes and relays not counted.
+  // How many people follow the tag, nodes and relays not counted; and pairs of a tag and a person, of all.
   [[nodiscard]] std::size_t people(const Tag& tag) const;
+  [[nodiscard]] std::size_t people() const;
   // The nodes among those who follow the tag: actor and inbox, by actor.
   [[nodiscard]] std::vector<std::pair<std::string, std::string>> nodes(const Tag& tag) const;
   // Somebody follows the tag who is not a node: a reason for this node to subscribe to it.

@@ -10,7 +10,8 @@ void Trends::note(const std::string& tag, const std::string& author, WallTime pu
   const WallTime now = clock_.wall_now();
   if (published < now - options_.window) return;
   const std::uint64_t hash = crypto::hash64(author);
-  uses_.push_back({now, tag, hash});
+  const WallTime when = std::min(published, now);
+  uses_.insert(std::ranges::upper_bound(uses_, when, {}, &Use::when), {when, tag, hash});
   ++tags_[tag][hash];
   forget_old();
 }

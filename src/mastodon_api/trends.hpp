@@ -1,5 +1,5 @@
-// Which hashtags are used much, by what this node has relayed or received of late. In memory; begun anew from
-// the feed at a start.
+// Which hashtags are used much, by the posts of the last day that this node has relayed or received. In
+// memory; begun anew from the feed at a start.
 #pragma once
 
 #include <deque>
@@ -19,7 +19,8 @@ class Trends {
   };
   Trends(Options options, Clock& clock) : options_(options), clock_(clock) {}
 
-  // A post has come. One from before the window, as of a catch-up, is no use of today.
+  // A post has come. It counts until the window has passed since it was published; one from before, as of a
+  // catch-up, does not.
   void note(const std::string& tag, const std::string& author, WallTime published);
   // By the number of authors.
   [[nodiscard]] std::vector<std::string> top(std::size_t limit, std::size_t offset);
@@ -36,7 +37,7 @@ class Trends {
 
   Options options_;
   Clock& clock_;
-  std::deque<Use> uses_;
+  std::deque<Use> uses_;                                              // by time
   std::map<std::string, std::map<std::uint64_t, std::size_t>> tags_;  // author's hash to number of posts
 };
 

@@ -9,8 +9,10 @@
 #include "admin/settings.hpp"
 #include "administrators/administrator.hpp"
 #include "audit/signed_tree_heads.hpp"
+#include "delivery/feed.hpp"
 #include "delivery/followers.hpp"
 #include "delivery/partial_collections.hpp"
+#include "delivery/store.hpp"
 #include "fasp/fasp.hpp"
 #include "federation/version.hpp"
 #include "handover/transfer.hpp"
@@ -70,7 +72,23 @@ Task<Result<void>> Node::load() {
   CO_TRY_VOID(co_await parts_->storage.kept.load());
   CO_TRY_VOID(co_await parts_->relay.owners.load());
   CO_TRY_VOID(co_await parts_->fasp.sharing.load());
-  co_return Result<void>();
+  co_return co_await load_latest();
+}
+
+// What is kept in memory of the posts that came of late, as NodeWiring::entered notes it.
+Task<Result<void>> Node::load_latest() {
+  delivery::Store& store = parts_->environment.stores.relay;
+  const WallTime now = parts_->environment.clock.wall_now();
+  CO_TRY(const std::uint64_t yesterdays,
+         co_await store.feed_start(std::chrono::floor<std::chrono::days>(now)));
+  std::function<void(const delivery::FeedEntry&)> note = [this,
+                                                          yesterdays](const delivery::FeedEntry& entry) {
+    const delivery::TagEvent& event = entry.event;
+    parts_->reading.trends.note(event.tag.canonical(), event.author, event.published);
+    if (entry.seq > yesterdays)
+      parts_->instances.day_authors.came(event.tag.canonical(), event.author, entry.seq);
+  };
+  co_return co_await delivery::visit_added(store, now - std::chrono::days(1), std::move(note));
 }
 
 // --- Node --------------------------------------------------------------------------------------------------
@@ -168,15 +186,6 @@ bool is_for_this_host(const HttpRequest& request, const std::string& origin) {
   if (asked.empty() || asked == "localhost" || asked == host_of(origin)) return true;
   const bool is_address = asked.starts_with('[') || IpAddress::parse(asked).has_value();
   return is_address || health::Probes::is_path(path_of(request.target));
-}
-
-// (hashtag, person) pairs; others that follow are nodes, relays and FASP servers.
-std::size_t people_among(const delivery::Followers& followers) {
-  std::size_t people = 0;
-  followers.visit_tags([&](const Tag&, const std::array<std::size_t, 5>& counts) {
-    people += counts[static_cast<std::size_t>(delivery::Via::kBoost)];
-  });
-  return people;
 }
 
 // Who does not know yet what it follows, who follows it and what is blocked would say so to others, who
@@ -309,7 +318,7 @@ json::object Node::status() const {
       {"checked", parts_->relay.checker.checked()},
       {"inbox", parts_->actors.inbox.tally().to_json()},
       {"followers", parts_->speech.followers.size()},
-      {"followers_people", people_among(parts_->speech.followers)},
+      {"followers_people", parts_->speech.followers.people()},
       {"followers_sync", parts_->instances.sync.counters().to_json()},
       {"followers_unlisted", parts_->relay.partials.too_long()},
       {"wanted", parts_->relay.subscriptions.wanted().size()},

@@ -62,6 +62,7 @@ class Node {
  private:
   Task<Result<void>> check_partials();
   Task<Result<void>> load();
+  Task<Result<void>> load_latest();
 
   [[nodiscard]] Routes make_routes();
   void add_health(json::object& status) const;

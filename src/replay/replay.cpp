@@ -72,9 +72,6 @@ json::object to_json(const Replay& replay) {
 // --- what there is -----------------------------------------------------------------------------------------
 
 Task<Result<void>> Replayer::load() {
-  CO_TRY(const std::vector<delivery::FeedEntry> live,
-         co_await sender_.came_since(std::chrono::floor<std::chrono::days>(clock_.wall_now())));
-  for (const auto& [seq, event] : live) authors_.came(event.tag.canonical(), event.author, seq);
   CO_TRY(std::vector<Replay> replays, co_await store_.replays());
   for (Replay& replay : replays) {
     Key key{replay.host, replay.tag};

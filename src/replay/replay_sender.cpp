@@ -7,9 +7,7 @@
 #include "http/url.hpp"
 
 namespace tagring::replay {
-namespace {
-constexpr std::size_t kFeedPage = 10'000;
-}
+namespace {}
 
 std::optional<instances::Instances::Recipient> ReplaySender::recipient(const std::string& host,
                                                                        const Tag& tag) const {
@@ -20,21 +18,6 @@ std::optional<instances::Instances::Recipient> ReplaySender::recipient(const std
 bool ReplaySender::is_kept_away(const storage::HistoryEntry& entry, const std::string& host) const {
   const std::string origin = host_of(entry.uri);
   return origin == host || !blocks_.may_go(origin, host);
-}
-
-Task<Result<std::vector<delivery::FeedEntry>>> ReplaySender::came_since(WallTime since) {
-  std::vector<delivery::FeedEntry> entries;
-  CO_TRY(std::uint64_t after, co_await store_.feed_start(since));
-  for (;;) {
-    CO_TRY(std::vector<delivery::FeedEntry> page, co_await store_.feed(after, kFeedPage));
-    if (page.empty()) co_return entries;
-    after = page.back().seq;
-    for (delivery::FeedEntry& entry : page) {
-      const delivery::TagEvent& event = entry.event;
-      if (event.op == delivery::Op::kAdd && !event.is_edit() && !event.is_repeat())
-        entries.push_back(std::move(entry));
-    }
-  }
 }
 
 Task<Result<std::vector<std::string>>> ReplaySender::tags_of(Tag tag, std::string uri) {

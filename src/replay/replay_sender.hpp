@@ -38,8 +38,6 @@ class ReplaySender {
   // The instance's own posts, and what is kept apart from it. What is blocked is in no history that is read
   // here.
   [[nodiscard]] bool is_kept_away(const storage::HistoryEntry& entry, const std::string& host) const;
-  // The posts that came live from then on.
-  [[nodiscard]] Task<Result<std::vector<delivery::FeedEntry>>> came_since(WallTime since);
   [[nodiscard]] std::uint64_t live_since(const instances::Instances::Recipient& recipient,
                                          const std::string& tag) const {
     return instances_.live_since(recipient, Tag::from_canonical(tag));

@@ -114,6 +114,10 @@ class Client(unittest.TestCase):
         self.server.answers = {"/blocks/lift": {**effect, "lifted": []}}
         self.assertNotIn("has to add", self.run_it("block", "lift", "tier0"))
 
+    def test_who_blocks_a_whole_ending_is_told(self):
+        self.server.answers = {"/blocks/add": {"fresh": 1, "known": 0, "suffixes": ["social"]}}
+        self.assertIn("note: every server of this ending falls under it: social", self.run_it("block", "add", "domain", "social"))
+
     def test_a_server_that_has_taken_the_node_out_of_its_list_is_shown(self):
         server = {"host": "elk.example", "fingerprint": "x", "capabilities": ["data_sharing"], "hashtags": [], "completion_url": "", "refused": True}
         self.server.answers = {"/fasp": {"servers": [server]}}

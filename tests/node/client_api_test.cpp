@@ -341,6 +341,23 @@ TEST_F(Reading, WhatIsOldOrGoneIsNotInUse) {
   EXPECT_THAT(trends(), IsEmpty());
 }
 
+TEST_F(Reading, TrendsAreThoseOfTheLastDayAfterARestartToo) {
+  const auto trends = [this] {
+    std::vector<std::string> names;
+    for (const json::value& tag : list(get("/api/v1/trends/tags")))
+      names.push_back(json::text_of(tag.as_object(), "name"));
+    return names;
+  };
+  publish("1", {"morning"}, to_rfc3339(loop.wall_now() - std::chrono::hours(23)));
+  publish("2", {"cats"}, to_rfc3339(loop.wall_now()));
+  EXPECT_THAT(trends(), testing::UnorderedElementsAre("morning", "cats"));
+  start(config());
+  settle();
+  EXPECT_THAT(trends(), testing::UnorderedElementsAre("morning", "cats"));
+  settle(std::chrono::hours(2));
+  EXPECT_THAT(trends(), ElementsAre("cats"));
+}
+
 TEST_F(Reading, PostsPerDay) {
   publish("1", {"cats"}, "2025-12-28T23:59:59Z");
   publish("2", {"cats"}, "2025-12-30T00:00:00Z");

@@ -280,6 +280,17 @@ TEST_F(Moderating, TheNodeNeverBlocksItself) {
   EXPECT_THAT(history("cats"), ElementsAre(theirs.uri)) << "the node asks itself";
 }
 
+TEST_F(Moderating, WhoBlocksAWholeEndingIsTold) {
+  EXPECT_EQ(block("domain", "social").at("suffixes"), json::value(json::array{"social"}));
+  EXPECT_EQ(block("domain", "spam.social").at("suffixes"), json::value(json::array()));
+  EXPECT_EQ(block("tag", "social").at("suffixes"), json::value(json::array()));
+  for (const bool preview : {true, false}) {
+    const json::object effect =
+        admin("/blocks/import", {{"source", "a"}, {"text", "co.uk\nfar.co.uk"}, {"preview", preview}});
+    EXPECT_EQ(effect.at("suffixes"), json::value(json::array{"co.uk"}));
+  }
+}
+
 TEST_F(Moderating, AnInstanceThatIsBlockedEndsAndMayComeBackWhenTheBlockIsLifted) {
   const Author own = make_author("https://home.example/actor", "https://home.example/inbox");
   const std::string everybody = "https://www.w3.org/ns/activitystreams#Public";
