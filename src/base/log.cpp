@@ -46,7 +46,7 @@ Log Log::to_stderr(LogLevel least, LogFormat format, const Clock* clock) {
 }
 
 void Log::write(LogLevel level, std::string_view event, Fields fields) {
-  if (level < least_) return;
+  if (!writes(level)) return;
   sink_(level, format_ == LogFormat::kJson ? as_json(level, event, fields) : as_logfmt(level, event, fields));
 }
 

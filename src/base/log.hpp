@@ -54,6 +54,8 @@ class Log {
 
   // From any thread.
   void set_least(LogLevel least) { least_ = least; }
+  // For those whose fields cost something.
+  [[nodiscard]] bool writes(LogLevel level) const { return level >= least_; }
   void debug(std::string_view event, Fields fields = {}) { write(LogLevel::kDebug, event, fields); }
   void info(std::string_view event, Fields fields = {}) { write(LogLevel::kInfo, event, fields); }
   void warn(std::string_view event, Fields fields = {}) { write(LogLevel::kWarn, event, fields); }

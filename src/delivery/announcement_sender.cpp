@@ -8,6 +8,7 @@
 
 #include "delivery/latest.hpp"
 #include "delivery/results.hpp"
+#include "delivery/trace.hpp"
 #include "delivery/wire.hpp"
 #include "fediverse/builders.hpp"
 #include "fediverse/fasp.hpp"
@@ -30,6 +31,7 @@ AnnouncementSender::AnnouncementSender(const Followers& followers, PartialCollec
       observer_(observer),
       identity_(client.identity()),
       clock_(runtime.clock),
+      log_(runtime.log),
       rng_(runtime.rng.fork("announcer")) {}
 
 std::string AnnouncementSender::fresh_id() {
@@ -108,6 +110,7 @@ Task<AnnouncementSender::Sent> AnnouncementSender::send_to_node(std::string inbo
     std::string body = letter(op, batch);
     const std::size_t bytes = body.size() / batch.size();
     const Result<HttpResponse> response = co_await deliver("", inbox, std::move(body));
+    for (const auto& item : batch) note(inbox, item->entry.event, response);
     if (federation::is_gone(response)) {
       for (const auto& item : batch) lose(item->entry.event.tag);
       continue;
@@ -156,6 +159,7 @@ Task<AnnouncementSender::Sent> AnnouncementSender::send_to_fasp_server(std::stri
       std::string body = fediverse::make_fasp_hashtag_announcement(about.first.canonical(),
                                                                    about.second == Op::kRemove, uris);
       const Result<HttpResponse> response = co_await observer_.deliver_to_fasp_server(inbox, std::move(body));
+      for (std::size_t i = from; i < to; ++i) note(inbox, group[i]->entry.event, response);
       if (federation::is_gone(response)) {
         observer_.lost_follower(about.first, inbox);
       } else if (!federation::was_accepted(response) && !federation::was_refused(response)) {
@@ -166,6 +170,14 @@ Task<AnnouncementSender::Sent> AnnouncementSender::send_to_fasp_server(std::stri
     }
   }
   co_return Sent();
+}
+
+// To the log.
+void AnnouncementSender::note(const std::string& inbox, const TagEvent& event,
+                              const Result<HttpResponse>& response) {
+  if (!log_.writes(LogLevel::kDebug)) return;
+  const bool taken = federation::was_accepted(response);
+  trace(log_, Step::kAnnounced, event, inbox, taken ? std::string() : federation::why_not(response));
 }
 
 std::string AnnouncementSender::single(const std::string& actor, Via via, const TagEvent& event) const {
@@ -199,6 +211,7 @@ Task<AnnouncementSender::ToldPeople> AnnouncementSender::send_to_people(std::str
   const std::string by = announcer(*target, event.tag);
   const Result<HttpResponse> response =
       co_await deliver(by, inbox, single(partials_.actor_of(by), via, event));
+  note(inbox, event, response);
   if (federation::was_accepted(response)) co_return ToldPeople{};
   if (federation::is_gone(response)) co_return ToldPeople{Told::kGone, federation::why_not(response)};
   const Told told = federation::was_refused(response) ? Told::kRefused : Told::kAgain;

@@ -78,6 +78,7 @@ class AnnouncementSender {
   Task<Sent> send_to_fasp_server(std::string inbox, Announcements items);
   std::string letter(Op op, const Announcements& items);
   [[nodiscard]] std::string single(const std::string& actor, Via via, const TagEvent& event) const;
+  void note(const std::string& inbox, const TagEvent& event, const Result<HttpResponse>& response);
   // The collection as whose actor a post is announced to who follows there.
   [[nodiscard]] static std::string announcer(const Followers::Target& target, const Tag& tag);
 
@@ -87,6 +88,7 @@ class AnnouncementSender {
   Observer& observer_;
   const federation::Identity& identity_;
   Clock& clock_;
+  Log& log_;
   Rng rng_;
   std::deque<Letter> letters_;  // latest first
   std::uint64_t activity_ = 0;

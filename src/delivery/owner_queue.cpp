@@ -8,6 +8,7 @@
 #include "base/assert.hpp"
 #include "delivery/latest.hpp"
 #include "delivery/results.hpp"
+#include "delivery/trace.hpp"
 #include "redundancy/relay_hints.hpp"
 #include "ring/vserver.hpp"
 
@@ -56,6 +57,7 @@ OwnerQueue::OwnerQueue(Options options, Store& store, OwnerPlaces places, federa
       identity_(client.identity()),
       clock_(runtime.clock),
       observer_(observer),
+      log_(runtime.log),
       rng_(runtime.rng.fork("outbox")),
       routing_(
           runtime.clock, runtime.executor, rng_.fork("routing"), routing_options(options.lanes),
@@ -91,7 +93,10 @@ Task<Result<void>> OwnerQueue::publish(PublishedPost post) {
   CO_TRY(std::vector<OutboxEntry> owed,
          co_await store_.publish(std::move(post), places_.copies(Ring::kRelay)));
   if (!owed.empty()) ++published_;
-  for (OutboxEntry& entry : owed) add(std::move(entry));
+  for (OutboxEntry& entry : owed) {
+    trace(log_, Step::kPublished, entry.event);
+    add(std::move(entry));
+  }
   co_return Result<void>();
 }
 
@@ -163,6 +168,7 @@ Task<OwnerQueue::Items> OwnerQueue::send(std::string destination, Items items) {
     }
     if (batch.empty()) continue;
     Result<std::vector<Refusal>> refusals = co_await send_events(to.origin, to.ring, op, std::move(events));
+    note(to.ring, to.origin, batch, refusals);
     if (refusals) {
       sending_.answered(destination);
       co_await settle(to.origin, std::move(batch), std::move(*refusals), &again);
@@ -172,6 +178,21 @@ Task<OwnerQueue::Items> OwnerQueue::send(std::string destination, Items items) {
     co_await move_if_owner_changed(destination, std::move(batch), &again);
   }
   co_return again;
+}
+
+// To the log.
+void OwnerQueue::note(Ring ring, const std::string& origin, const Items& items,
+                      const Result<std::vector<Refusal>>& refusals) {
+  if (!log_.writes(LogLevel::kDebug)) return;
+  std::map<std::pair<std::string_view, Tag>, std::string_view> why;
+  if (refusals) {
+    for (const Refusal& refusal : *refusals) why[{refusal.uri, refusal.tag}] = refusal.error.message;
+  }
+  for (const Item& item : items) {
+    const TagEvent& event = item.pending->entry.event;
+    const std::string_view refused = refusals ? why[{event.uri, event.tag}] : refusals.error().message;
+    trace(log_, ring == Ring::kRelay ? Step::kRelay : Step::kStorage, event, origin, refused);
+  }
 }
 
 // The owner was not reached. Perhaps it is gone: the keys are looked up anew, and come back to it only if it

@@ -67,6 +67,8 @@ class OwnerQueue {
   RelayNews news_about(Ring ring, const std::vector<TagEvent>& events) const;
   Task<Items> route(std::string shard, Items items);
   Task<Items> send(std::string destination, Items items);
+  void note(Ring ring, const std::string& origin, const Items& items,
+            const Result<std::vector<Refusal>>& refusals);
   Task<void> move_if_owner_changed(std::string destination, Items items, Items* again);
   Task<Result<std::vector<Refusal>>> send_events(std::string destination, Ring ring, Op op,
                                                  std::vector<TagEvent> events);
@@ -84,6 +86,7 @@ class OwnerQueue {
   std::uint64_t published_ = 0;
   std::uint64_t delivered_ = 0;
   std::uint64_t activity_ = 0;
+  Log& log_;
   Rng rng_;
   queues::DeliveryQueues<Item> routing_;  // by shard of the key space: waiting for a look-up
   queues::DeliveryQueues<Item> sending_;  // by "relay https://owner" or "storage https://owner"

@@ -3,6 +3,7 @@
 #include <set>
 
 #include "budget/manager.hpp"
+#include "delivery/trace.hpp"
 #include "federation/blocks.hpp"
 #include "http/url.hpp"
 
@@ -95,6 +96,7 @@ void NodeWiring::entered(const delivery::FeedEntry& entry) {
     parts_.reading.trends.note(event.tag.canonical(), event.author, event.published);
     parts_.instances.day_authors.came(event.tag.canonical(), event.author, entry.seq);
   }
+  delivery::trace(parts_.environment.log, delivery::Step::kEntered, event);
   parts_.actors.announced.note(event);
   parts_.reading.streams.note(event);
   parts_.instances.copies.hand_on(event);

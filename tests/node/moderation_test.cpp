@@ -1,12 +1,15 @@
 // Blocks in each role: what is kept away, what falls under a new block, and lists.
 #include <fmt/format.h>
 
+#include "crypto/hash.hpp"
 #include "health/metrics.hpp"
 #include "node/fixture.hpp"
 
 namespace tagring::node {
 namespace {
 
+using ::testing::Contains;
+using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -56,6 +59,24 @@ TEST_F(Moderating, ABlockedDomainOrAuthorPublishesNothing) {
   EXPECT_THAT(history("cats"), ElementsAre(post.uri));
   block("domain", "example");
   expect_ignored(signed_request(alice, create_text(post, "Update")), "the author is blocked here");
+}
+
+TEST_F(Moderating, APostsWayIsInTheLogUnderAMarkMadeOfItsAddress) {
+  follow();
+  publish();
+  const auto is_of_post = [](const std::string& line) { return line.starts_with("level=debug event=post"); };
+  EXPECT_FALSE(std::ranges::any_of(log_lines, is_of_post)) << "only where it is asked for";
+  log.set_least(LogLevel::kDebug);
+  log_lines.clear();
+  post.uri = "https://home.example/notes/2";
+  publish();
+  std::erase_if(log_lines, [&](const std::string& line) { return !is_of_post(line); });
+  const std::string mark = fmt::format("trace={:016x} step=", crypto::hash64("https://home.example/notes/2"));
+  EXPECT_THAT(log_lines, Each(HasSubstr(mark)));
+  for (const std::string& step :
+       {std::string("published"), std::string("entered"), "relay op=add tag=cats with=" + origin,
+        "storage op=add tag=cats with=" + origin, "announced op=add tag=cats with=" + fan.inbox})
+    EXPECT_THAT(log_lines, Contains(HasSubstr("step=" + step)));
 }
 
 TEST_F(Moderating, OwnersTakeNothingOfABlockedDomainOrHashtag) {
