@@ -97,4 +97,18 @@ void apply(const Verdicts& verdicts, const PageWish& wish, std::vector<HistoryPa
   }
 }
 
+void pass_over_early_ends(std::size_t limit, std::vector<HistoryPage>* owners) {
+  std::map<std::string, std::size_t> shown;  // by so many, living or not
+  for (const HistoryPage& page : *owners) {
+    for (const HistoryEntry& entry : page.entries) ++shown[entry.uri];
+  }
+  const auto ends_early = [&](const HistoryPage& page) {
+    const auto counts = std::ranges::count_if(
+        page.entries, [&](const HistoryEntry& entry) { return !entry.removed || shown[entry.uri] > 1; });
+    return page.more && static_cast<std::size_t>(counts) * 2 < limit;
+  };
+  if (std::ranges::all_of(*owners, ends_early)) return;
+  for (HistoryPage& page : *owners) page.more = page.more && !ends_early(page);
+}
+
 }  // namespace tagring::storage

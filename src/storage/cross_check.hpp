@@ -45,4 +45,9 @@ using Verdicts = std::map<std::string, std::optional<HistoryEntry>>;
 // The pages as if their owners had known: what is not there is removed in all of them.
 void apply(const Verdicts& verdicts, const PageWish& wish, std::vector<HistoryPage>* owners);
 
+// Whoever has more to say decides how far a reader gets at a time (merge_pages). Not so an owner whose page,
+// after the verdicts, is less than half full of what lives or another one shows, too: with few posts, or with
+// many that never were, it would keep readers from all that is older. There has to be another one left.
+void pass_over_early_ends(std::size_t limit, std::vector<HistoryPage>* owners);
+
 }  // namespace tagring::storage

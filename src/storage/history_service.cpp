@@ -224,6 +224,7 @@ Task<std::vector<HistoryPage>> HistoryService::cross_check(Tag tag, Wish wish,
     }
   }
   apply(verdicts, wish, &owners);
+  pass_over_early_ends(wish.limit, &owners);
   if (!owners.empty()) owners.front().disputed = verdicts.size();
   co_return owners;
 }

@@ -105,6 +105,37 @@ TEST(CrossCheck, APostThatAllDatedWronglyIsShownWhereItBelongs) {
   EXPECT_THAT(merged.entries, testing::ElementsAre(entry(5, "b"), entry(1, "a")));
 }
 
+HistoryPage read(std::vector<HistoryPage> owners, std::size_t limit) {
+  pass_over_early_ends(limit, &owners);
+  return merge_pages(owners, limit, /*keep_removed=*/false);
+}
+
+TEST(CrossCheck, WhoEndsEarlyKeepsNobodyFromWhatIsOlder) {
+  const HistoryPage honest =
+      page({entry(4, "d"), entry(3, "c"), entry(2, "b"), entry(1, "a")}, /*more=*/true);
+  const HistoryPage few = page({entry(4, "d")}, /*more=*/true);
+  const HistoryPage inventions = page(
+      {entry(9, "w", true), entry(8, "x", true), entry(7, "y", true), entry(6, "z", true)}, /*more=*/true);
+  for (const HistoryPage& liar : {few, inventions, page({}, /*more=*/true)}) {
+    const HistoryPage merged = read({liar, honest}, 4);
+    EXPECT_THAT(merged.entries, testing::ElementsAreArray(honest.entries));
+    EXPECT_TRUE(merged.more);
+    EXPECT_EQ(merged.next->uri, "a");
+    const HistoryPage end = read({liar, page({entry(4, "d"), entry(1, "a")})}, 4);
+    EXPECT_THAT(end.entries, testing::ElementsAre(entry(4, "d"), entry(1, "a")));
+    EXPECT_FALSE(end.more) << "nor does it promise for ever that there is more";
+  }
+}
+
+TEST(CrossCheck, WhoIsAFewPostsAheadOrAloneDecidesHowFarOneGets) {
+  const HistoryPage ahead = page({entry(5, "e", true), entry(4, "d"), entry(3, "c"), entry(2, "b")}, true);
+  const HistoryPage other = page({entry(4, "d"), entry(3, "c"), entry(2, "b"), entry(1, "a")}, true);
+  EXPECT_THAT(read({ahead, other}, 4).entries,
+              testing::ElementsAre(entry(4, "d"), entry(3, "c"), entry(2, "b")));
+  EXPECT_TRUE(read({page({entry(4, "d")}, true)}, 4).more);
+  EXPECT_TRUE(read({page({entry(4, "d")}, true), page({entry(3, "c")}, true)}, 4).more);
+}
+
 TEST(CrossCheck, NobodyIsLeftOutWhereASingleOwnerWouldBeLeft) {
   EXPECT_TRUE(may_leave_out(4, 2));
   EXPECT_FALSE(may_leave_out(4, 3));
