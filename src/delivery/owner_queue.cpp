@@ -188,7 +188,9 @@ void OwnerQueue::note(Ring ring, const std::string& origin, const Items& items,
   if (refusals) {
     for (const Refusal& refusal : *refusals) why[{refusal.uri, refusal.tag}] = refusal.error.message;
   }
+  std::set<std::uint64_t> noted;  // an owner may have several replicas
   for (const Item& item : items) {
+    if (!noted.insert(item.pending->entry.seq).second) continue;
     const TagEvent& event = item.pending->entry.event;
     const std::string_view refused = refusals ? why[{event.uri, event.tag}] : refusals.error().message;
     trace(log_, ring == Ring::kRelay ? Step::kRelay : Step::kStorage, event, origin, refused);

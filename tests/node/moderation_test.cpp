@@ -75,7 +75,8 @@ TEST_F(Moderating, APostsWayIsInTheLogUnderAMarkMadeOfItsAddress) {
   EXPECT_THAT(log_lines, Each(HasSubstr(mark)));
   for (const std::string& step :
        {std::string("published"), std::string("entered"), "relay op=add tag=cats with=" + origin,
-        "storage op=add tag=cats with=" + origin, "announced op=add tag=cats with=" + fan.inbox})
+        "storage op=add tag=cats with=" + origin,
+        std::string("announced op=add tag=cats with=https://far.example/inbox")})
     EXPECT_THAT(log_lines, Contains(HasSubstr("step=" + step)));
 }
 
