@@ -105,8 +105,9 @@ struct HistoryDay {
   friend bool operator==(const HistoryDay&, const HistoryDay&) = default;
 };
 
-// Of each day the most that a replica counts: one that lacks posts counts too few, none counts one twice.
-// Ascending; days without posts are absent.
+// Of each day the most that a replica counts, since one that lacks posts counts too few; of three or more
+// replicas the second most, so that none can make a day greater by itself. Ascending; days without posts are
+// absent.
 std::vector<HistoryDay> merge_days(const std::vector<std::vector<HistoryDay>>& replicas);
 
 // The same of the parts that a history is divided into: posts are in one part each. (Authors are counted once

@@ -1,6 +1,7 @@
 #include "storage/history.hpp"
 
 #include <algorithm>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <map>
 
@@ -172,6 +173,23 @@ TEST(MergePages, PagingYieldsEveryLiveEntryOnceInOrderWhateverReplicasHold) {
     }
     ASSERT_EQ(read, expected) << round;
   }
+}
+
+HistoryDay day(int number, std::uint64_t posts, std::uint64_t authors) {
+  return {std::chrono::sys_days(std::chrono::days(number)), posts, authors};
+}
+
+TEST(MergeDays, WhoLacksPostsMakesNoDaySmaller) {
+  EXPECT_THAT(merge_days({{day(1, 5, 2)}, {day(1, 9, 3), day(2, 1, 1)}}),
+              testing::ElementsAre(day(1, 9, 3), day(2, 1, 1)));
+  EXPECT_THAT(merge_days({{day(1, 9, 3)}, {}, {day(1, 9, 3)}, {day(1, 4, 1)}}),
+              testing::ElementsAre(day(1, 9, 3)));
+}
+
+TEST(MergeDays, OneOfThreeCannotMakeADayGreater) {
+  const std::vector<HistoryDay> honest = {day(1, 5, 2)};
+  const std::vector<HistoryDay> liar = {day(1, 900, 800), day(1, 900, 800), day(2, 7, 7)};
+  EXPECT_THAT(merge_days({honest, liar, honest}), testing::ElementsAre(day(1, 5, 2)));
 }
 
 }  // namespace
