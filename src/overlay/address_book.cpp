@@ -12,6 +12,16 @@ namespace {
 
 constexpr Duration kFresh = std::chrono::hours(1);  // an age is not written down more exactly
 
+// Who is known longest first.
+template <class Nodes>
+auto by_acquaintance(Nodes& nodes) {
+  std::vector<decltype(nodes.begin())> all;
+  for (auto node = nodes.begin(); node != nodes.end(); ++node) all.push_back(node);
+  std::ranges::sort(
+      all, {}, [](const auto& node) { return std::pair(node->second.met, std::string_view(node->first)); });
+  return all;
+}
+
 // Up to `count` of them, each as likely as any other.
 template <class T>
 std::vector<T> sample(std::vector<T> all, std::size_t count, Rng& rng) {
@@ -19,6 +29,10 @@ std::vector<T> sample(std::vector<T> all, std::size_t count, Rng& rng) {
   for (std::size_t i = 0; i < count; ++i) std::swap(all[i], all[i + rng.below(all.size() - i)]);
   all.erase(all.begin() + static_cast<std::ptrdiff_t>(count), all.end());
   return all;
+}
+
+std::int64_t to_seconds(WallTime time) {
+  return std::chrono::duration_cast<std::chrono::seconds>(time.time_since_epoch()).count();
 }
 
 std::string domain_of(const std::string& host) { return ring::registrable_domain(host).value_or(host); }
@@ -36,14 +50,15 @@ AddressBook::AddressBook(std::string_view saved, WallTime now) {
     const WallTime answered{std::chrono::seconds(json::get_int(item, "answered").value_or(0))};
     const auto url = Url::parse(origin);
     if (!url || !address || now - answered > kRemembered) return;
-    nodes_[origin] = Node{url->host, *address, std::min(answered, now), {}};
+    const WallTime met{std::chrono::seconds(json::get_int(item, "met").value_or(to_seconds(answered)))};
+    nodes_[origin] = Node{url->host, *address, std::min(met, now), std::min(answered, now), {}};
   });
 }
 
 void AddressBook::note(Ring ring, const ring::Contact& contact, WallTime now) {
   auto known = nodes_.find(contact.origin());
   if (known == nodes_.end()) {
-    Node node{contact.host, contact.address, now, {}};
+    Node node{contact.host, contact.address, now, now, {}};
     make_room(node);
     known = nodes_.emplace(contact.origin(), std::move(node)).first;
     changed_ = true;
@@ -57,11 +72,10 @@ void AddressBook::note(Ring ring, const ring::Contact& contact, WallTime now) {
   node.contacts.insert_or_assign(ring, contact);
 }
 
-// The one that has not answered for longest goes: of the newcomer's neighbours if these are many, else of
-// all.
+// Of the newcomer's neighbours, if these are many, the one that has not answered for longest goes.
 void AddressBook::make_room(const Node& for_whom) {
   const std::string domain = domain_of(for_whom.host);
-  const auto leave_one_out = [&](std::size_t max, const auto& counts) {
+  const auto leave_out_neighbour = [&](const auto& counts) {
     auto oldest = nodes_.end();
     std::size_t count = 0;
     for (auto node = nodes_.begin(); node != nodes_.end(); ++node) {
@@ -69,14 +83,25 @@ void AddressBook::make_room(const Node& for_whom) {
       ++count;
       if (oldest == nodes_.end() || node->second.answered < oldest->second.answered) oldest = node;
     }
-    if (count >= max) nodes_.erase(oldest);
+    if (count >= kNeighboursMax) nodes_.erase(oldest);
   };
   const Prefix64 prefix = for_whom.address.prefix64();
-  leave_one_out(kNeighboursMax, [&](const Node& node) {
+  leave_out_neighbour([&](const Node& node) {
     return std::ranges::equal(node.address.prefix64() | std::views::take(6), prefix | std::views::take(6));
   });
-  leave_one_out(kNeighboursMax, [&](const Node& node) { return domain_of(node.host) == domain; });
-  leave_one_out(kNodesMax, [](const Node&) { return true; });
+  leave_out_neighbour([&](const Node& node) { return domain_of(node.host) == domain; });
+  if (nodes_.size() >= kNodesMax) leave_one_out(for_whom.answered);
+}
+
+// Of all who have been silent, or else of the half that was met last, the one that has been so for longest.
+void AddressBook::leave_one_out(WallTime now) {
+  const auto answered = [](const Nodes::iterator& node) { return node->second.answered; };
+  std::vector<Nodes::iterator> all = by_acquaintance(nodes_);
+  auto out = std::ranges::min_element(all, {}, answered);
+  if (now - answered(*out) < kSilent)
+    out = std::ranges::min_element(all.begin() + static_cast<std::ptrdiff_t>(all.size() / 2), all.end(), {},
+                                   answered);
+  nodes_.erase(*out);
 }
 
 std::vector<ring::Contact> AddressBook::contacts(Ring ring, std::size_t count, Rng& rng) const {
@@ -89,17 +114,25 @@ std::vector<ring::Contact> AddressBook::contacts(Ring ring, std::size_t count, R
 }
 
 std::vector<std::string> AddressBook::origins(std::size_t count, Rng& rng) const {
-  std::vector<std::string> all;
-  for (const auto& [origin, node] : nodes_) all.push_back(origin);
-  return sample(std::move(all), count, rng);
+  std::vector<std::string> old;
+  for (const auto& node : by_acquaintance(nodes_)) old.push_back(node->first);
+  const auto middle = old.begin() + static_cast<std::ptrdiff_t>((old.size() + 1) / 2);
+  std::vector<std::string> rest(middle, old.end());
+  old.erase(middle, old.end());
+  std::vector<std::string> chosen = sample(old, count / 2, rng);
+  std::erase_if(old, [&](const std::string& one) { return std::ranges::find(chosen, one) != chosen.end(); });
+  std::ranges::move(old, std::back_inserter(rest));
+  std::ranges::move(sample(std::move(rest), count - chosen.size(), rng), std::back_inserter(chosen));
+  return chosen;
 }
 
 std::string AddressBook::text() const {
   json::array list;
   for (const auto& [origin, node] : nodes_) {
-    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(node.answered.time_since_epoch());
-    list.push_back(json::object{
-        {"origin", origin}, {"address", node.address.text()}, {"answered", std::int64_t{seconds.count()}}});
+    list.push_back(json::object{{"origin", origin},
+                                {"address", node.address.text()},
+                                {"met", to_seconds(node.met)},
+                                {"answered", to_seconds(node.answered)}});
   }
   return json::serialize(list);
 }

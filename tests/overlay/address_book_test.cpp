@@ -98,7 +98,32 @@ TEST(AddressBook, IsBounded) {
   for (std::size_t i = 0; i < 2 * AddressBook::kNodesMax; ++i)
     book.note(Ring::kRelay, node(i), kNow + std::chrono::seconds(i));
   EXPECT_THAT(all_of(book), SizeIs(AddressBook::kNodesMax));
-  EXPECT_THAT(all_of(book), Not(Contains("https://tags.n0.example")));
+  EXPECT_THAT(all_of(book), Not(Contains("https://tags.n300.example"))) << "of the half that was met last";
+}
+
+TEST(AddressBook, NewcomersHoweverManyDisplaceNobodyWhoIsKnownForLong) {
+  AddressBook first("", kNow);
+  for (std::size_t i = 0; i < 20; ++i) first.note(Ring::kRelay, node(i), kNow);
+  AddressBook book(first.text(), kNow + std::chrono::days(6));
+  for (std::size_t i = 100; i < 100 + 3 * AddressBook::kNodesMax; ++i)
+    book.note(Ring::kRelay, node(i), kNow + std::chrono::days(6));
+  for (std::size_t i = 0; i < 20; ++i) EXPECT_THAT(all_of(book), Contains("https://" + node(i).host));
+  book.note(Ring::kRelay, node(1), kNow + std::chrono::days(8));
+  for (std::size_t i = 5000; i < 5030; ++i) book.note(Ring::kRelay, node(i), kNow + std::chrono::days(8));
+  EXPECT_THAT(all_of(book), Contains("https://" + node(1).host));
+  EXPECT_THAT(all_of(book), Not(Contains("https://" + node(2).host))) << "who is silent makes room first";
+}
+
+TEST(AddressBook, AsksThoseThatAreKnownLongestAmongOthers) {
+  AddressBook book("", kNow);
+  for (std::size_t i = 0; i < 10; ++i) book.note(Ring::kRelay, node(i), kNow);
+  for (std::size_t i = 100; i < 110; ++i) book.note(Ring::kRelay, node(i), kNow + std::chrono::days(1));
+  Rng rng(3);
+  for (int n = 0; n < 100; ++n) {
+    const std::vector<std::string> asked = book.origins(4, rng);
+    EXPECT_THAT(std::set<std::string>(asked.begin(), asked.end()), SizeIs(4));
+    EXPECT_GE(std::ranges::count_if(asked, [](const std::string& one) { return one.size() == 23; }), 2);
+  }
 }
 
 TEST(AddressBook, LeavesOutWhatItCannotRead) {
