@@ -139,6 +139,10 @@ Task<HttpResponse> Inbox::dispatch_other(fediverse::Activity activity, fediverse
   auto* announce = std::get_if<fediverse::Announce>(&content);
   if (announce != nullptr && posts_.is_announcer(sender))
     co_return co_await posts_.announced(std::move(*announce));
+  const bool is_boost = announce != nullptr || std::holds_alternative<fediverse::UndoAnnounce>(content);
+  if (is_boost && !sender.is_node)
+    co_return ignored(
+        "a boost, by nobody who speaks for others here: what people boost is no wish of its author");
   co_return co_await between_nodes(std::move(activity), std::move(envelope.body));
 }
 

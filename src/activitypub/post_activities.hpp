@@ -40,8 +40,8 @@ class PostActivities {
   // That actor is a LitePub relay, whose Announces name posts of its people, or one that speaks for others,
   // as a group does, of a server whose posts are taken. What a person boosts is no wish of its author.
   [[nodiscard]] bool is_announcer(const fediverse::RemoteActor& actor) const {
-    const bool speaks_for_others =
-        actor.type == "Group" || actor.type == "Application" || actor.type == "Service";
+    const bool speaks_for_others = actor.type == "Group" || actor.type == "Application" ||
+                                   actor.type == "Service" || actor.type == "Organization";
     return instances_.is_litepub_relay(actor.id) ||
            (!actor.is_node && speaks_for_others && instances_.is_served(host_of(actor.id)));
   }

@@ -1,4 +1,5 @@
 // tagring block: what a node keeps away.
+#include <algorithm>
 #include <fmt/core.h>
 #include <fstream>
 #include <iostream>
@@ -55,8 +56,10 @@ int list(const BlockOptions& options) {
     if (is_empty("blocks") && is_empty("separations")) fmt::print("nothing is blocked\n");
     json::for_each(json::find(answer, "blocks"), [](const json::value& value) {
       const json::object& block = value.get_object();
+      std::string reason(json::text_of(block, "reason"));  // lists have some of several lines
+      std::ranges::replace_if(reason, [](unsigned char c) { return c < ' ' || c == 0x7F; }, ' ');
       fmt::print("{:<7} {:<40} {:<10} {}\n", json::text_of(block, "kind"), json::text_of(block, "what"),
-                 json::text_of(block, "source"), json::text_of(block, "reason"));
+                 json::text_of(block, "source"), reason);
     });
     json::for_each(json::find(answer, "separations"), [](const json::value& value) {
       const json::object& one = value.get_object();

@@ -147,7 +147,8 @@ CLI::App* add(CLI::App& instance, const std::shared_ptr<InstanceReplayOptions>& 
 void add_instance_replay(CLI::App& instance, int& status) {
   auto options = std::make_shared<InstanceReplayOptions>();
   CLI::App* replay =
-      add(instance, options, "replay", "Send an instance the posts that a hashtag had before", true);
+      add(instance, options, "replay",
+          "Send an instance the posts that a hashtag had before (if several nodes serve it, from one)", true);
   auto* oldest = replay->add_flag("--oldest-first", options->oldest_first, "From the oldest post on");
   replay
       ->add_flag("--newest-first", options->newest_first, "From the newest post back, unless told otherwise")

@@ -85,22 +85,18 @@ std::optional<Via> Followers::remove(const Tag& tag, const std::string& actor) {
   return gone.mapped().via;
 }
 
-void Followers::count_own(const PartialKey& key, const std::string& id, bool enters) {
+// Whether that is news.
+bool Followers::count_own(const PartialKey& key, const std::string& id, bool enters) {
   OfNode& node = nodes_[key.authority];
   const bool changes = enters ? node.ids.insert(id).second : node.ids.erase(id) > 0;
   if (changes) enters ? node.partial.add(id) : node.partial.remove(id);
   if (node.ids.empty()) nodes_.erase(key.authority);
+  return changes;
 }
 
 void Followers::count_own(const std::string& actor, bool enters) {
   const auto authority = followers::Authority::of(actor);
-  if (authority) count_own({std::string(), authority->text()}, actor, enters);
-}
-
-std::size_t Followers::own() const {
-  std::size_t sum = 0;
-  for (const auto& [authority, node] : nodes_) sum += node.ids.size();
-  return sum;
+  if (authority && count_own({std::string(), authority->text()}, actor, enters)) enters ? ++own_ : --own_;
 }
 
 // Keeps the digests up to date with a follower who enters or leaves.
@@ -109,7 +105,8 @@ void Followers::count(const Tag& tag, const std::string& actor, Via via, bool en
   if (!member) return;
   const auto& [key, id] = *member;
   if (via == Via::kNode) {
-    return count_own(key, id, enters);
+    count_own(key, id, enters);
+    return;
   }
   auto& partials = tags_.at(tag).partials;
   Partial& partial = partials[key.authority];

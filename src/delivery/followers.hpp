@@ -101,8 +101,9 @@ class Followers {
 
   // The part of a followers collection on one server (partial.hpp). Takes the same time whatever its size.
   [[nodiscard]] Partial partial(const PartialKey& key) const;
-  // How many follow the node's own actor: people, LitePub relays and nodes.
-  [[nodiscard]] std::size_t own() const;
+  // How many follow the node's own actor: people and LitePub relays. Nodes, which follow hashtags there, are
+  // no followers to people.
+  [[nodiscard]] std::size_t own() const { return own_; }
   // Its ids, in any order: exactly those whose digest partial() is.
   [[nodiscard]] std::vector<std::string> members(const PartialKey& key) const;
   // visit(partial) for each of at least that many followers.
@@ -133,7 +134,7 @@ class Followers {
     Partial partial;
     std::set<std::string> ids;
   };
-  void count_own(const PartialKey& key, const std::string& id, bool enters);
+  bool count_own(const PartialKey& key, const std::string& id, bool enters);
   void count(const Tag& tag, const std::string& actor, Via via, bool enters);
   void charge(const std::string& actor, Via via, bool enters);
 
@@ -142,6 +143,7 @@ class Followers {
   std::unordered_map<std::string, std::set<std::string_view>> tags_of_;  // by actor; of keys of tags_
   std::unordered_map<std::string, std::size_t> tags_at_;                 // by inbox
   std::unordered_map<std::string, OfNode> nodes_;
+  std::size_t own_ = 0;
   // Ids that do not begin with their authority as we write it, such as https://EXAMPLE.org/u: so the others
   // of a server stand together in OfTag::actors.
   std::map<PartialKey, std::set<std::string>> odd_;

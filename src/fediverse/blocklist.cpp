@@ -16,6 +16,7 @@ namespace {
 constexpr std::size_t kShownMax = 200;    // bytes of what was passed over
 constexpr std::size_t kReasonMax = 1000;  // bytes
 constexpr std::string_view kNoDomain = "no domain";
+constexpr std::string_view kSeparators = ",;\t";
 
 // Where a server shows letters of it only to friends, stars are in their places.
 bool is_domain(std::string name) {
@@ -29,7 +30,8 @@ void skip(Blocklist& list, std::string_view name, std::string_view why) {
 
 // Adds an entry, or says why not.
 void add(Blocklist& list, std::string_view name, std::string_view severity, std::string reason) {
-  const std::string domain = domain_in(name);
+  // A block covers what is below anyway.
+  const std::string domain = domain_in(name.starts_with("*.") ? name.substr(2) : name);
   if (!is_domain(domain)) return skip(list, name, kNoDomain);
   if (domain.contains('*')) return skip(list, name, "the name is obfuscated");
   if (!severity.empty() && ascii_lower(severity) != "suspend")
@@ -98,7 +100,6 @@ struct Columns {
 
 // The columns that the line names, if the first is the domain; what follows it separates them.
 std::optional<Columns> read_header(std::string_view line) {
-  constexpr std::string_view kSeparators = ",;\t";
   const std::size_t separator = line.find_first_of(kSeparators);
   Columns columns{.separator = separator == std::string_view::npos ? ',' : line[separator],
                   .severity = std::string::npos};
@@ -131,6 +132,14 @@ Result<void> parse_lines(std::string_view text, Blocklist& list) {
     if (list.domains.size() + list.skipped.size() >= kBlocklistMax)
       return fail(ErrorCode::kTooLarge, fmt::format("more than {} entries", kBlocklistMax));
     const Columns columns = header.value_or(Columns());
+    // A line of text, not of CSV, may have a comment beside the domain.
+    const std::string_view beside = line.substr(0, std::min(line.find(" #"), line.find("\t#")));
+    if (!header && beside.size() < line.size() &&
+        beside.find_first_of(kSeparators) == std::string_view::npos) {
+      add(list, beside, "", "");
+      text = rest;
+      continue;
+    }
     TRY(const std::vector<std::string> fields, take_record(text, columns.separator));
     const auto field = [&](std::size_t i) { return i < fields.size() ? std::string(trim(fields[i])) : ""; };
     if (header && columns.severity != std::string::npos && columns.severity >= fields.size()) {

@@ -27,6 +27,8 @@ std::string link_of(const std::string& base, const Timeline::Page& page, bool fo
   std::string link;
   // Read forwards, "more" is about newer posts; there are always older ones, or one finds that there are
   // none.
+  // Without a post there is nothing to go on from forwards; and clients that are used much cannot bear it.
+  if (page.statuses.empty() && !page.more) return link;
   if (page.oldest && (page.more || forwards))
     link = fmt::format("<{}max_id={}>; rel=\"next\"", base, *page.oldest);
   if (page.newest) {

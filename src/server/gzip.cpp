@@ -51,13 +51,14 @@ bool accepts_gzip(std::string_view accept_encoding) {
 }
 
 bool is_compressible(const HttpResponse& response) {
-  if (response.body.size() < kWorthWhile || response.headers.find("Content-Encoding")) return false;
+  if (response.headers.find("Content-Encoding")) return false;
   const std::string type = response.headers.find("Content-Type").value_or("");
   return type.starts_with("text/") || type.starts_with("application/json") || type.contains("+json") ||
          type.contains("+xml");
 }
 
 void compress(HttpResponse& response) {
+  if (response.body.size() < kWorthWhile) return;
   response.body = gzip(response.body);
   response.headers.add("Content-Encoding", "gzip");
 }

@@ -14,10 +14,11 @@ std::string gzip(std::string_view text);
 // "gzip" is among the codings of an Accept-Encoding, and not with q=0.
 bool accepts_gzip(std::string_view accept_encoding);
 
-// True for a text of some size, whole, and not compressed yet: only then it is worth while.
+// True for a text that is not compressed yet, whatever its size: the 304 that says that it has not changed
+// must have the Vary of the 200 (RFC 9110, 15.4.5).
 bool is_compressible(const HttpResponse& response);
 
-// Compresses the body, and says so.
+// Compresses the body, and says so, where that is worth while.
 void compress(HttpResponse& response);
 
 // The answer depends on that field of the request, which caches must know of an answer that is not compressed

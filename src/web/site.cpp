@@ -345,7 +345,10 @@ Task<HttpResponse> Site::tag(std::string rest, std::string query, IpAddress read
       "<link rel=\"alternate\" type=\"application/atom+xml\" href=\"{0}.atom\">\n",
       own);
   parts.main = render_tag_page(*tag, view, options_.authority, statuses, older, clock_.wall_now());
-  co_return make_page(parts, options_.authority, options_.contact);
+  HttpResponse response = make_page(parts, options_.authority, options_.contact);
+  if (const auto wait = answer.headers.find("Retry-After"))
+    response.headers.set("Retry-After", std::string(*wait));
+  co_return response;
 }
 
 // Remote interaction as elsewhere in the fediverse: the reader's server says by WebFinger where it asks its

@@ -37,6 +37,11 @@ TEST(Blocklist, ReadsPlainTextWithOneDomainALine) {
               ElementsAre("a.example", "b.example"));
 }
 
+TEST(Blocklist, ReadsStarsForAllThatIsBelowAndCommentsBesideADomain) {
+  EXPECT_THAT(domains("*.a.example\nb.example # why, and more\nc.example\t# why\n*.com\n"),
+              ElementsAre("a.example", "b.example", "c.example"));
+}
+
 TEST(Blocklist, ReadsTheListsOfMastodonsAndGoToSocialsApis) {
   EXPECT_THAT(domains(R"([{"domain":"a.example","digest":"x","severity":"suspend","comment":"why"},
                           {"domain":"b.example","severity":"silence"},

@@ -52,8 +52,10 @@ TEST(Gzip, IsWorthWhileForLongTextsOnly) {
   EXPECT_TRUE(server::is_compressible(response));
   server::compress(response);
   EXPECT_FALSE(server::is_compressible(response));
-  EXPECT_FALSE(
-      server::is_compressible({.status = 200, .headers = {{"Content-Type", "text/html"}}, .body = "short"}));
+  HttpResponse brief{.status = 200, .headers = {{"Content-Type", "text/html"}}, .body = "short"};
+  EXPECT_TRUE(server::is_compressible(brief)) << "so that caches are told the same of every answer";
+  server::compress(brief);
+  EXPECT_EQ(brief.body, "short");
   EXPECT_FALSE(server::is_compressible(
       {.status = 200, .headers = {{"Content-Type", "image/png"}}, .body = std::string(5000, 'x')}));
 }

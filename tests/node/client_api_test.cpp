@@ -450,6 +450,28 @@ TEST_F(Reading, SearchesAimOnlySoMuchAtOneServer) {
   EXPECT_EQ(search("https://one.example/1", 200).status, 200);
 }
 
+TEST_F(Reading, WhoReadsTooMuchIsToldWhenToComeBackOnThePageToo) {
+  const auto read = [this](const std::string& target) {
+    HttpRequest request;
+    request.target = target;
+    request.headers.add("Accept", "text/html");
+    request.peer = IpAddress::from_v4({192, 0, 2, 1});
+    return ask(std::move(request));
+  };
+  HttpResponse refused;
+  for (int i = 0; i < 1000 && refused.status != 429; ++i) refused = read("/tags/cats");
+  ASSERT_EQ(refused.status, 429);
+  EXPECT_TRUE(refused.headers.find("Retry-After"));
+}
+
+TEST_F(Reading, AnEmptyTimelineHasNoLink) {
+  publish("1", {"cats"});
+  EXPECT_FALSE(get("/api/v1/timelines/tag/cats?only_media=true").headers.find("Link"))
+      << "Mastodon.py falls over it";
+  EXPECT_FALSE(get("/api/v1/timelines/tag/cats?none[]=cats").headers.find("Link"));
+  EXPECT_TRUE(get("/api/v1/timelines/tag/cats").headers.find("Link"));
+}
+
 TEST_F(Reading, WhatIsGoneCannotBeOpenedByItsId) {
   const std::string uri = publish("1", {"cats"}, "2025-12-30T10:00:00Z");
   const std::string path =

@@ -359,12 +359,15 @@ TEST_F(Events, AnAnnouncementFromSomebodyWeDoNotFollowIsRefused) {
   EXPECT_EQ(state(), before);
 }
 
-TEST_F(Events, APersonsBoostIsIgnored) {
+TEST_F(Events, APersonsBoostIsIgnoredWhateverItLooksLike) {
   const Author person = make_author("https://far.example/users/u");
+  const std::string reason =
+      "a boost, by nobody who speaks for others here: what people boost is no wish of its author";
   const std::string body =
       R"({"id":"https://far.example/boosts/1","type":"Announce","actor":"https://far.example/users/u",
           "object":"https://peer.example/notes/1"})";
-  expect_ignored(signed_request(person, body), "an Announce without hashtags");
+  expect_ignored(signed_request(person, body), reason);
+  expect_ignored(signed_request(person, announce_text(person, {own})), reason);
 }
 
 }  // namespace
