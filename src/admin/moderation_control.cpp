@@ -121,6 +121,9 @@ json::object ModerationControl::list() const {
 
 Task<Reply> ModerationControl::add(json::object body) {
   CO_TRY(federation::Block block, block_in(body));
+  // Whoever says it again without a reason does not mean that there is none.
+  for (const federation::Block& known : moderation_.blocks().of_all_sources(block.kind, block.what))
+    if (block.reason.empty() && known.source == block.source) block.reason = known.reason;
   std::vector<federation::Block> blocks = {std::move(block)};
   json::array suffixes;
   if (blocks.front().kind == BlockKind::kDomain) suffixes = suffixes_in(blocks, &federation::Block::what);

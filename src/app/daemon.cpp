@@ -385,7 +385,13 @@ Task<void> Daemon::watch_certificate() {
     } else if (reason != done.error().message) {
       reason = done.error().message;
       log_.error("certificate_refused", {{"because", reason}, {"until_then", "the one before is used"}});
+    } else {
+      continue;
     }
+    // So that the status says it, too.
+    HttpRequest look;
+    look.target = "/doctor";
+    co_await node_->administer({"certificate", administrators::Role::kLook}, std::move(look));
   }
 }
 

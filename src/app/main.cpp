@@ -1,8 +1,12 @@
 #include <algorithm>
 #include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
 #include <exception>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <iostream>
 #include <string>
 #include <vector>
 
@@ -106,8 +110,13 @@ int run(int argc, char** argv) {
     return cli::report(Error(ErrorCode::kInvalid, wrong.empty() ? e.what() : wrong));
   } catch (const CLI::ParseError& e) {
     // Also thrown by --help and --version, with code 0.
-    return app.exit(e) == 0 ? cli::kExitOk : cli::kExitBadInput;
+    status = app.exit(e) == 0 ? cli::kExitOk : cli::kExitBadInput;
   }
+  std::cout.flush();
+  const bool is_out = std::fflush(stdout) == 0 && std::ferror(stdout) == 0 && std::cout.good();
+  if (status == cli::kExitOk && !is_out)
+    return cli::report(
+        Error(ErrorCode::kUnavailable, fmt::format("cannot write the output: {}", std::strerror(errno))));
   return status;
 }
 

@@ -29,16 +29,16 @@ void add_control_options(CLI::App& command, ControlOptions& options) {
 
 Result<json::object> ask_node(const ControlOptions& options, std::string method, std::string target,
                               const json::object& body) {
-  TRY(const config::Config config, config::Config::load(options.config));
+  TRY(const std::filesystem::path data, config::Config::data_in(options.config));
   HttpRequest request;
   request.method = std::move(method);
   request.target = std::move(target);
   if (!body.empty()) request.body = json::serialize(body);
   if (const std::string user = cli::user_name(); !user.empty())
     request.headers.add(std::string(administrators::kUserField), user);
-  const std::string socket = config.data / "control.sock";
+  const std::string socket = data / "control.sock";
   const Result<HttpResponse> response = net::call_control_socket(socket, std::move(request), kTimeout);
-  if (!response && may_not_use(config.data, socket)) {
+  if (!response && may_not_use(data, socket)) {
     return fail(ErrorCode::kDenied,
                 fmt::format("only the node's own user and root may use {}: sudo tagring …", socket));
   }

@@ -178,13 +178,22 @@ void print_entry(const json::value& element) {
              json::text_of(entry, "uri"));
 }
 
-// The last ones, oldest first, and then what comes.
+// The last ones, oldest first, and then what comes, also after a restart of the node.
 int follow_feed(const FeedOptions& options) {
   std::uint64_t after = options.after.value_or(0);
+  bool has_answered = false;
+  bool is_away = false;
   for (bool is_first = !options.after;; is_first = false) {
     const auto from = is_first ? std::nullopt : std::optional(after);
     const Result<json::object> answer = ask_node(options.control, "GET", feed_target(options, from));
+    if (!answer && has_answered) {
+      if (!std::exchange(is_away, true)) fmt::print(stderr, "{}; waiting for it\n", answer.error().message);
+      std::this_thread::sleep_for(kFollowEvery);
+      continue;
+    }
     if (!answer) return report(answer.error());
+    has_answered = true;
+    is_away = false;
     json::array entries;
     json::for_each(json::find(*answer, "entries"),
                    [&](const json::value& entry) { entries.push_back(entry); });

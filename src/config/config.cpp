@@ -132,6 +132,19 @@ Reader texts(std::vector<std::string>& out) {
   };
 }
 
+Reader instances(std::vector<std::string>& out) {
+  return [&out](const toml::node& value, std::string_view key) -> Result<void> {
+    std::vector<std::string> all;
+    TRY_VOID(texts(all)(value, key));
+    for (const std::string& one : all) {
+      Result<std::string> name = instance_name(one);
+      if (!name) return bad(key, name.error().message);
+      out.push_back(std::move(*name));
+    }
+    return {};
+  };
+}
+
 Reader networks(proxies::Networks& out) {
   return [&out](const toml::node& value, std::string_view key) -> Result<void> {
     std::vector<std::string> all;
@@ -249,7 +262,7 @@ std::map<std::string, Reader> readers(Config& config, const std::filesystem::pat
       {"relay.cooldown_seconds", number(config.cooldown_seconds, 10, 3'600)},
       {"storage.keep_days", number(config.keep_days, 365, 36'500)},
       {"storage.max_octets", number(config.history_bytes, 1, kCapacityMax)},
-      {"publish.instances", texts(config.instances)},
+      {"publish.instances", instances(config.instances)},
       {"publish.hashtags_of_a_post", number(config.hashtags_of_a_post, 1, 64)},
       {"publish.posts_an_hour", number(config.posts_an_hour, 1, 1'000'000)},
       {"publish.open", flag(config.open)},
@@ -278,14 +291,22 @@ std::map<std::string, Reader> readers(Config& config, const std::filesystem::pat
   return all;
 }
 
+// An error with the line where `of` begins.
+std::unexpected<Error> at_line_of(const toml::node& of, Error error) {
+  return fail(error.code, fmt::format("line {}: {}", of.source().begin.line, error.message));
+}
+
 Result<void> read_tables(const toml::table& root, const std::map<std::string, Reader>& known) {
   for (const auto& [section, value] : root) {
-    if (!value.is_table()) return bad(section.str(), "unknown key outside a [section]");
+    if (!value.is_table())
+      return at_line_of(value, bad(section.str(), "unknown key outside a [section]").error());
     for (const auto& [name, element] : *value.as_table()) {
       const std::string key = fmt::format("{}.{}", section.str(), name.str());
       const auto reader = known.find(key);
-      if (reader == known.end()) return bad(key, "unknown key; see docs/config.md for those that exist");
-      TRY_VOID(reader->second(element, key));
+      const Result<void> read = reader == known.end()
+                                    ? bad(key, "unknown key; see docs/config.md for those that exist")
+                                    : reader->second(element, key);
+      if (!read) return at_line_of(element, read.error());
     }
   }
   return {};
@@ -383,20 +404,28 @@ std::vector<std::string> config_keys() {
   return keys;
 }
 
-Result<Config> Config::parse(std::string_view toml, const std::filesystem::path& directory) {
-  const toml::parse_result parsed = toml::parse(toml);
-  if (!parsed) {
-    return fail(ErrorCode::kInvalid,
-                fmt::format("line {}: {}", parsed.error().source().begin.line, parsed.error().description()));
-  }
-  Config config;
-  config.data = directory / config.data;
-  TRY_VOID(read_tables(parsed.table(), readers(config, directory)));
-  TRY_VOID(check(config));
-  return config;
+Result<std::string> instance_name(std::string_view text) {
+  std::string_view name = text;
+  if (name.starts_with("https://")) name.remove_prefix(8);
+  if (name.ends_with('/')) name.remove_suffix(1);
+  const Result<std::string> host = ring::ascii_host(name);
+  if (!host)
+    return fail(ErrorCode::kInvalid, fmt::format("'{}' is not the name of a server like example.org", text));
+  if (const Result<std::string> domain = ring::registrable_domain(*host); !domain)
+    return fail(ErrorCode::kInvalid, domain.error().message);
+  return host;
 }
 
-Result<Config> Config::load(const std::filesystem::path& file) {
+namespace {
+
+Result<toml::table> parse_toml(std::string_view text) {
+  toml::parse_result parsed = toml::parse(text);
+  if (parsed) return std::move(parsed).table();
+  return fail(ErrorCode::kInvalid,
+              fmt::format("line {}: {}", parsed.error().source().begin.line, parsed.error().description()));
+}
+
+Result<std::string> read(const std::filesystem::path& file) {
   std::ifstream stream(file);
   if (!stream && errno == EACCES) {
     return fail(
@@ -411,7 +440,30 @@ Result<Config> Config::load(const std::filesystem::path& file) {
   }
   std::ostringstream content;
   content << stream.rdbuf();
-  Result<Config> config = parse(content.str(), file.parent_path());
+  return content.str();
+}
+
+}  // namespace
+
+Result<Config> Config::parse(std::string_view toml, const std::filesystem::path& directory) {
+  TRY(const toml::table root, parse_toml(toml));
+  Config config;
+  config.data = directory / config.data;
+  TRY_VOID(read_tables(root, readers(config, directory)));
+  TRY_VOID(check(config));
+  return config;
+}
+
+Result<std::filesystem::path> Config::data_in(const std::filesystem::path& file) {
+  TRY(const std::string text, read(file));
+  const Result<toml::table> root = parse_toml(text);
+  if (!root) return fail(root.error().code, fmt::format("{}: {}", file.string(), root.error().message));
+  return file.parent_path() / (*root)["node"]["data"].value_or(Config().data.string());
+}
+
+Result<Config> Config::load(const std::filesystem::path& file) {
+  TRY(const std::string text, read(file));
+  Result<Config> config = parse(text, file.parent_path());
   if (config && !config->admin_token_file.empty()) {
     Result<std::vector<administrators::Token>> tokens = read_tokens(config->admin_token_file);
     if (tokens) {

@@ -136,7 +136,14 @@ struct Config {
   static Result<Config> parse(std::string_view toml, const std::filesystem::path& directory);
   // The same, and reads admin_token_file, which only its owner may read.
   static Result<Config> load(const std::filesystem::path& file);
+  // The folder `data` that a file names, whatever else may be wrong with it: a node that runs has been
+  // started with what it was before.
+  static Result<std::filesystem::path> data_in(const std::filesystem::path& file);
 };
+
+// The host name of an instance, in its one spelling, of what people write for it: also its URL. kInvalid for
+// what is none, and for public suffixes, below which everybody has a name.
+Result<std::string> instance_name(std::string_view text);
 
 // Every key that the parser knows, sorted: "node.host", "ring.network", …
 std::vector<std::string> config_keys();

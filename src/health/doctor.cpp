@@ -5,6 +5,7 @@
 
 #include "base/counted.hpp"
 #include "http/url.hpp"
+#include "proxies/client_address.hpp"
 #include "proxies/networks.hpp"
 #include "ring/codec.hpp"
 
@@ -136,6 +137,10 @@ Check Doctor::look_at_proxy() {
   if (unknown_proxy_ && (proxies::is_in(patient_.config.trusted_proxies, *unknown_proxy_) ||
                          clock_.now() - unknown_seen_ >= kEvery))
     unknown_proxy_.reset();
+  if (silent_seen_ && clock_.now() - *silent_seen_ >= kEvery) silent_seen_.reset();
+  if (silent_seen_)
+    return bad("proxy", "a proxy that is trusted brings requests, and does not say whose they are",
+               "have it add X-Forwarded-For, as docs/proxy.md shows: all visitors share the limits of one");
   if (unknown_proxy_)
     return bad("proxy",
                fmt::format("a proxy at {} brings requests, and is not trusted", unknown_proxy_->text()),
@@ -211,10 +216,16 @@ void Doctor::note_taken(const std::vector<delivery::TagEvent>& events) {
   }
 }
 
-void Doctor::note_request(const HttpRequest& request) {
-  if (!proxies::is_private(request.peer) || proxies::is_in(patient_.config.trusted_proxies, request.peer))
+void Doctor::note_request(const HttpRequest& request, bool is_probe) {
+  const proxies::Networks& trusted = patient_.config.trusted_proxies;
+  const bool by_socket = request.peer == IpAddress{} && !patient_.config.listen_socket.empty();
+  if (by_socket || proxies::is_in(trusted, request.peer)) {
+    if (!is_probe) silent_seen_ = clock_.now();
     return;
-  if (!request.headers.find("X-Forwarded-For")) return;
+  }
+  if (!proxies::is_private(request.peer) || !request.headers.find("X-Forwarded-For")) return;
+  // A visitor of a network behind the same proxy: the header was believed already.
+  if (proxies::client_of(IpAddress{}, request.headers, trusted) == request.peer) return;
   unknown_proxy_ = request.peer;
   unknown_seen_ = clock_.now();
 }

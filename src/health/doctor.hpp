@@ -51,8 +51,9 @@ class Doctor {
   [[nodiscard]] const Checks& problems() const { return problems_; }
   // Owners took these posts.
   void note_taken(const std::vector<delivery::TagEvent>& events);
-  // A request came over a proxy that is not trusted, as the header says that only proxies write.
-  void note_request(const HttpRequest& request);
+  // A request may have come over a proxy that is not trusted, as the header says that only proxies write; or
+  // over one that is, and does not say whose it is; but for probes, which are the proxy's own.
+  void note_request(const HttpRequest& request, bool is_probe);
   // Member of both rings, others reach it, and it can write. {"ready", and what is not: "because"}
   [[nodiscard]] json::object readiness() const;
 
@@ -79,6 +80,7 @@ class Doctor {
   IpAddress seen_calling_;                  // who the last node that called back came from, as seen here
   std::optional<IpAddress> unknown_proxy_;  // who brought a request last and was not trusted
   Instant unknown_seen_;                    // when
+  std::optional<Instant> silent_seen_;      // when a trusted one brought what nobody is named for
   std::map<std::string, WallTime> taken_;   // when owners took a post last, by the host of its author
   TaskGroup tasks_;
 };

@@ -71,11 +71,13 @@ Check look_at_disk(const config::Config& config) {
                "see that the folder is there");
   // PostgreSQL's disks are looked at where they are.
   Check check = judge(*disk, config.postgres.empty() ? config.room_for_history() : 0);
-  const std::filesystem::path former = config.data / "tagring.db.before-restore";
   std::error_code error;
-  if (const std::uintmax_t size = std::filesystem::file_size(former, error); !error)
-    check.detail += fmt::format("; {} of it is {}, from before the last restore, for you to remove",
-                                gigabytes(size), former.string());
+  for (const auto& entry : std::filesystem::directory_iterator(config.data, error)) {
+    if (!entry.path().filename().string().contains(kBeforeRestore)) continue;
+    if (const std::uintmax_t size = entry.file_size(error); !error)
+      check.detail += fmt::format("; {} of it is {}, from before a restore, for you to remove",
+                                  gigabytes(size), entry.path().string());
+  }
   return check;
 }
 

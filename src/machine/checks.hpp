@@ -17,6 +17,9 @@ namespace tagring::machine {
 // Of this much of the disk the node keeps off: others need it too, and SQLite needs room to make room.
 inline constexpr unsigned kReservePercent = 10;
 
+// What a restore sets aside has the database's name, this, and a number from the second on.
+inline constexpr const char* kBeforeRestore = ".before-restore";
+
 // What others will say of listen.certificate (crypto/certificate.hpp).
 [[nodiscard]] Result<crypto::CertificateFacts> certificate_of(const config::Config& config, WallTime now);
 // None if it cannot be asked.

@@ -241,7 +241,7 @@ Task<HttpResponse> Node::answer(HttpRequest request) {
   if (!is_for_this_host(request, parts_->speech.identity.origin())) return refuse_host();
   const bool is_probe = health::Probes::is_path(path_of(request.target));
   if (!loaded_ && !is_probe) return not_loaded();
-  parts_->health.doctor.note_request(request);
+  parts_->health.doctor.note_request(request, is_probe);
   return routes_.answer(std::move(request));
 }
 

@@ -5,14 +5,18 @@
 #include <filesystem>
 #include <fmt/core.h>
 #include <memory>
+#include <set>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "client/ask.hpp"
 #include "config/config.hpp"
+#include "crypto/key.hpp"
 #include "db/schema.hpp"
+#include "machine/checks.hpp"
 #include "operation/commands.hpp"
+#include "sql/connection.hpp"
 
 namespace tagring::operation {
 namespace {
@@ -109,11 +113,23 @@ Result<void> check_unused(const std::filesystem::path& database) {
   return {};
 }
 
+// A name for what is in the place of the database: one that is free, or that it got of a restore that was
+// killed. What former restores have set aside stays: the wrong copy may have come before the right one.
+std::filesystem::path name_aside(const std::filesystem::path& database) {
+  std::error_code error;
+  const std::string first = database.string() + machine::kBeforeRestore;
+  for (int number = 1;; ++number) {
+    const std::filesystem::path former = number == 1 ? first : fmt::format("{}-{}", first, number);
+    if (!std::filesystem::exists(former, error) || std::filesystem::equivalent(former, database, error))
+      return former;
+  }
+}
+
 // `former` becomes another name of the database. What a damaged one has beside it must not get into the next.
 Result<void> set_aside(const std::filesystem::path& database, const std::filesystem::path& former) {
   std::error_code error;
-  for (const char* suffix : {"", "-wal", "-shm"}) std::filesystem::remove(former.string() + suffix, error);
   if (!std::filesystem::exists(database, error)) return {};
+  std::filesystem::remove(former, error);
   std::filesystem::create_hard_link(database, former, error);
   if (error) return cannot("write", former, error.value());
   for (const char* suffix : {"-wal", "-shm"}) {
@@ -125,6 +141,51 @@ Result<void> set_aside(const std::filesystem::path& database, const std::filesys
   return {};
 }
 
+Result<std::set<std::string>> tables_of(sql::Connection& connection) {
+  TRY(const auto names,
+      sql::all_rows<std::string>(connection.query("SELECT name FROM sqlite_master WHERE type = 'table'"),
+                                 [](const sql::Statement& row) { return row.text(0); }));
+  return std::set(names.begin(), names.end());
+}
+
+// The node's key, in a database that has one.
+Result<std::string> key_in(sql::Connection& connection) {
+  TRY(const auto keys,
+      sql::all_rows<std::string>(connection.query("SELECT value FROM meta WHERE name = 'key'"),
+                                 [](const sql::Statement& row) { return row.text(0); }));
+  if (keys.empty()) return fail(ErrorCode::kCorrupt, "it has no key of a node");
+  TRY(const crypto::PrivateKey key, crypto::PrivateKey::from_pem(keys.front()));
+  return key.public_key().pem();
+}
+
+// A copy that is whole as a file may still lack what a node has. Its key.
+Result<std::string> look_into(const std::filesystem::path& copy, int version) {
+  TRY(sql::Connection expected, sql::Connection::open(":memory:"));
+  TRY_VOID(db::migrate(expected, version));
+  TRY(const std::set<std::string> wanted, tables_of(expected));
+  TRY(sql::Connection connection, sql::Connection::open(copy));
+  TRY(const std::set<std::string> there, tables_of(connection));
+  for (const std::string& table : wanted) {
+    if (!there.contains(table)) return fail(ErrorCode::kCorrupt, "it lacks the table " + table);
+  }
+  return key_in(connection);
+}
+
+void remove_with_what_is_beside(const std::filesystem::path& database) {
+  std::error_code error;
+  for (const char* suffix : {"", "-wal", "-shm"}) std::filesystem::remove(database.string() + suffix, error);
+}
+
+Result<void> check_room(const std::filesystem::path& folder, const std::filesystem::path& file) {
+  std::error_code error;
+  const std::uintmax_t size = std::filesystem::file_size(file, error);
+  const std::filesystem::space_info space = std::filesystem::space(folder, error);
+  if (error || space.available > size) return {};
+  return fail(ErrorCode::kUnavailable,
+              fmt::format("there is no room for it in {}: it has {} bytes, and {} are free", folder.string(),
+                          size, space.available));
+}
+
 // Who restores it may be root; the node that uses it is not.
 Result<void> give_to_owner_of(const std::filesystem::path& folder, const std::filesystem::path& file) {
   struct stat status{};
@@ -132,6 +193,16 @@ Result<void> give_to_owner_of(const std::filesystem::path& folder, const std::fi
   if (::geteuid() != 0) return {};
   if (::chown(file.c_str(), status.st_uid, status.st_gid) != 0) return cannot("own", file, errno);
   return {};
+}
+
+// What is there now has another key: others know the node by that one.
+bool is_of_another_node(const std::filesystem::path& database, const std::string& key) {
+  std::error_code error;
+  if (!std::filesystem::exists(database, error)) return false;
+  Result<sql::Connection> connection = sql::Connection::open(database);
+  if (!connection) return false;
+  const Result<std::string> own = key_in(*connection);
+  return own && *own != key;
 }
 
 // At any moment the database is the former or the restored one, whole: also if this is killed.
@@ -149,23 +220,35 @@ Result<json::object> restore_from(const BackupOptions& options) {
   }
   const std::filesystem::path database = config.data / "tagring.db";
   std::error_code error;
-  std::filesystem::create_directories(config.data, error);
+  if (std::filesystem::create_directories(config.data, error))
+    std::filesystem::permissions(config.data, std::filesystem::perms::owner_all, error);
   TRY_VOID(check_unused(database));
   const std::filesystem::path fresh = database.string() + ".restored";
-  std::filesystem::remove(fresh, error);  // of one that was killed
+  remove_with_what_is_beside(fresh);  // of one that was killed
+  TRY_VOID(check_room(config.data, options.file));
+  const auto undo = [&fresh](Error why) {
+    remove_with_what_is_beside(fresh);
+    return std::unexpected(std::move(why));
+  };
   std::filesystem::copy_file(options.file, fresh, error);
-  if (error) return cannot("write", fresh, error.value());
+  if (error) return undo(cannot("write", fresh, error.value()).error());
   std::filesystem::permissions(
       fresh, std::filesystem::perms::owner_read | std::filesystem::perms::owner_write, error);
+  const Result<std::string> key = look_into(fresh, version);
+  if (!key)
+    return undo(
+        {ErrorCode::kCorrupt, fmt::format("{} is no whole backup: {}", options.file, key.error().message)});
+  const bool is_other = is_of_another_node(database, *key);
   TRY_VOID(give_to_owner_of(config.data, fresh));
   TRY_VOID(sql::sync(fresh));
-  const std::filesystem::path former = database.string() + ".before-restore";
+  const std::filesystem::path former = name_aside(database);
   TRY_VOID(set_aside(database, former));
   std::filesystem::rename(fresh, database, error);
   if (error) return cannot("rename", fresh, error.value());
   TRY_VOID(sql::sync(config.data));
   const bool was_there = std::filesystem::exists(former, error);
-  return json::object{{"restored", database.string()}, {"former", was_there ? former.string() : ""}};
+  return json::object{
+      {"restored", database.string()}, {"former", was_there ? former.string() : ""}, {"other_key", is_other}};
 }
 
 void add(CLI::App& app, const std::shared_ptr<BackupOptions>& options, const char* name, const char* what,
@@ -205,6 +288,12 @@ void add_restore(CLI::App& app, int& status) {
           const std::string former = json::text_of(answer, "former");
           fmt::print("restored {}. Start the node now.\n", json::text_of(answer, "restored"));
           if (!former.empty()) fmt::print("What was there is {}: remove it when all is well.\n", former);
+          if (json::get_flag(answer, "other_key"))
+            fmt::print(
+                "Beware: the copy has another key than what was there, so it is of another node. If that one "
+                "still "
+                "runs, put {} back.\n",
+                former);
         });
       });
 }

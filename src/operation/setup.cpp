@@ -1,4 +1,5 @@
 // tagring setup: from nothing to a configuration with comments, and what to type into the instance.
+#include <algorithm>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 #include <fcntl.h>
@@ -6,10 +7,12 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 #include <fstream>
+#include <functional>
 #include <grp.h>
 #include <iostream>
 #include <memory>
 #include <optional>
+#include <sstream>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <vector>
@@ -21,6 +24,9 @@
 #include "net/resolver.hpp"
 #include "net/system_clock.hpp"
 #include "operation/commands.hpp"
+#include "proxies/networks.hpp"
+#include "ring/contact.hpp"
+#include "ring/public_suffix.hpp"
 
 namespace tagring::operation {
 namespace {
@@ -28,6 +34,7 @@ namespace {
 namespace asio = boost::asio;
 
 constexpr const char* kNetwork = "tagring";
+constexpr const char* kNone = "none";  // nodes to join
 // Where certbot's hook puts them. The node's user may not read what is in /etc/letsencrypt.
 constexpr std::string_view kTls = "/etc/tagring/tls/";
 
@@ -35,7 +42,7 @@ struct SetupOptions {
   std::string config = "/etc/tagring/tagring.toml";
   std::string host;
   std::string address;
-  std::string instance;
+  std::vector<std::string> instances;
   std::string network;
   std::vector<std::string> join;
   std::string certificate;
@@ -47,20 +54,99 @@ struct SetupOptions {
   bool json = false;
 };
 
-// What the administrator types, or `proposal` for an empty line. Nothing where nobody can be asked.
-std::optional<std::string> ask(const std::string& question, const std::string& proposal = {}) {
-  if (::isatty(STDIN_FILENO) != 1) return std::nullopt;
+bool can_ask() { return ::isatty(STDIN_FILENO) == 1; }
+
+// What the administrator types, or `proposal` for an empty line. kInvalid for the end of it all.
+Result<std::string> ask(const std::string& question, const std::string& proposal = {}) {
   fmt::print(stderr, "{}{}: ", question, proposal.empty() ? "" : fmt::format(" [{}]", proposal));
   std::string line;
-  if (!std::getline(std::cin, line)) return std::nullopt;
-  return line.empty() ? proposal : line;
+  if (!std::getline(std::cin, line)) {
+    fmt::print(stderr, "\n");
+    return fail(ErrorCode::kInvalid, "nothing was written");
+  }
+  const std::size_t begin = line.find_first_not_of(" \t");
+  if (begin == std::string::npos) return proposal;
+  return line.substr(begin, line.find_last_not_of(" \t") + 1 - begin);
 }
 
+// A text from an option or an answer, as it is to be written; or why it will not do.
+using Check = std::function<Result<std::string>(const std::string& text)>;
+
+// By an option, by asking until it will do, or what is proposed.
 Result<void> need(std::string& value, const std::string& option, const std::string& question,
-                  const std::string& proposal = {}) {
-  if (value.empty()) value = ask(question, proposal).value_or(proposal);
-  if (value.empty()) return fail(ErrorCode::kInvalid, fmt::format("{} is needed: {}", option, question));
-  return {};
+                  const Check& check, const std::string& proposal = {}) {
+  const bool asks = value.empty() && can_ask();
+  for (;;) {
+    if (asks) {
+      TRY(value, ask(question, proposal));
+    } else if (value.empty()) {
+      value = proposal;
+    }
+    if (value.empty() && asks) continue;
+    if (value.empty()) return fail(ErrorCode::kInvalid, fmt::format("{} is needed: {}", option, question));
+    const Result<std::string> good = check(value);
+    if (good) {
+      value = *good;
+      return {};
+    }
+    if (!asks) return fail(ErrorCode::kInvalid, fmt::format("{}: {}", option, good.error().message));
+    fmt::print(stderr, "  {}\n", good.error().message);
+  }
+}
+
+// --- what will do ------------------------------------------------------------------------------------------
+
+Result<std::string> check_host(const std::string& text) {
+  TRY(const std::string host, ring::ascii_host(text));
+  TRY_VOID(ring::registrable_domain(host));
+  return host;
+}
+
+Result<std::string> check_address(const std::string& text) {
+  const std::optional<IpAddress> address = IpAddress::parse(text);
+  if (!address) return fail(ErrorCode::kInvalid, fmt::format("'{}' is no IPv6 or IPv4 address", text));
+  if (proxies::is_private(*address))
+    return fail(ErrorCode::kInvalid, fmt::format("{} cannot be reached from the Internet", text));
+  return address->text();
+}
+
+Result<std::string> check_name(const std::string& text) {
+  const bool is_plain = std::ranges::all_of(text, [](unsigned char c) { return c >= ' ' && c != 0x7F; });
+  if (!is_plain) return fail(ErrorCode::kInvalid, "a name has no control characters");
+  return text;
+}
+
+// "https://tags.example.net", also of its name alone.
+Result<std::string> check_node(const std::string& text) {
+  std::string origin = text.find("://") == std::string::npos ? "https://" + text : text;
+  if (origin.ends_with('/')) origin.pop_back();
+  const Result<Url> url = Url::parse(origin);
+  if (!url || url->scheme != "https" || url->origin() != origin || !ring::registrable_domain(url->host))
+    return fail(ErrorCode::kInvalid,
+                fmt::format("'{}' is no address of a node, like https://tags.example.net", text));
+  return origin;
+}
+
+std::vector<std::string> words_of(const std::string& text) {
+  std::vector<std::string> words;
+  std::istringstream stream(text);
+  for (std::string word; std::getline(stream, word, ',');) {
+    std::istringstream parts(word);
+    while (parts >> word) words.push_back(word);
+  }
+  return words;
+}
+
+// Each word by itself.
+Check each(Check check) {
+  return [check](const std::string& text) -> Result<std::string> {
+    std::vector<std::string> good;
+    for (const std::string& word : words_of(text)) {
+      TRY(std::string one, check(word));
+      good.push_back(std::move(one));
+    }
+    return fmt::format("{}", fmt::join(good, " "));
+  };
 }
 
 // What the DNS has for the name, the newer kind first.
@@ -87,31 +173,55 @@ std::string quoted(const std::vector<std::string>& texts) {
   return fmt::format("[{}]", fmt::join(all, ", "));
 }
 
+Result<void> need_instances(SetupOptions& options) {
+  std::string instances = fmt::format("{}", fmt::join(options.instances, " "));
+  const std::size_t dot = options.host.find('.');
+  const std::string above = options.host.substr(dot + 1);
+  const Check check = [&options](const std::string& text) -> Result<std::string> {
+    TRY(std::string name, config::instance_name(text));
+    if (name == options.host && options.socket.empty())
+      return fail(ErrorCode::kInvalid, "the node needs a name of its own, such as tags." + name);
+    return name;
+  };
+  TRY_VOID(need(instances, "--instance", "Instance whose posts it publishes, such as example.org",
+                each(check), config::instance_name(above) ? above : ""));
+  options.instances = words_of(instances);
+  return {};
+}
+
+Result<void> need_ring(SetupOptions& options) {
+  TRY_VOID(need(options.network, "--network", "Name of the network; all its nodes have the same", check_name,
+                kNetwork));
+  if (options.create && options.join.empty()) return {};
+  std::string nodes = fmt::format("{}", fmt::join(options.join, " "));
+  if (nodes.empty() && !can_ask())
+    return fail(ErrorCode::kInvalid, "--join https://NODE is needed, or --create for a new network");
+  const Check check = [](const std::string& text) -> Result<std::string> {
+    if (text == kNone) return text;
+    return each(check_node)(text);
+  };
+  TRY_VOID(need(nodes, "--join",
+                "Nodes to join through, such as https://tags.example.net; none: begin a new network", check,
+                options.join.empty() ? kNone : ""));
+  options.create = options.create || nodes == kNone;
+  options.join = nodes == kNone ? std::vector<std::string>() : words_of(nodes);
+  return {};
+}
+
 Result<void> complete(SetupOptions& options) {
   TRY_VOID(need(options.host, "--host",
-                "Name of the node, such as tags.example.org; others must find it in the DNS"));
-  const std::size_t dot = options.host.find('.');
-  TRY_VOID(need(options.instance, "--instance", "Instance whose posts it publishes, such as example.org",
-                dot == std::string::npos ? "" : options.host.substr(dot + 1)));
+                "Name of the node, such as tags.example.org; others must find it in the DNS", check_host));
+  TRY_VOID(need_instances(options));
   if (options.address.empty()) options.address = address_of(options.host);
   TRY_VOID(need(options.address, "--address",
-                "Public address of this machine (the DNS has none for that name yet)"));
-  TRY_VOID(need(options.network, "--network", "Name of the network; all its nodes have the same", kNetwork));
-  if (options.join.empty() && !options.create) {
-    const std::optional<std::string> node =
-        ask("Node to join through, such as https://tags.example.net; empty: begin a new network");
-    if (!node)
-      return fail(ErrorCode::kInvalid, "--join https://NODE is needed, or --create for a new network");
-    if (node->empty()) options.create = true;
-    if (!node->empty()) options.join.push_back(*node);
-  }
-  for (std::string& node : options.join)
-    if (node.find("://") == std::string::npos) node = "https://" + node;
+                "Public address of this machine (the DNS has none for that name yet)", check_address));
+  TRY_VOID(need_ring(options));
   if (options.socket.empty()) {
     TRY_VOID(need(options.certificate, "--certificate",
-                  "Certificate with its chain (PEM), for the node's user to read",
+                  "Certificate with its chain (PEM), for the node's user to read", check_name,
                   std::string(kTls) + "fullchain.pem"));
-    TRY_VOID(need(options.key, "--key", "Its private key (PEM)", std::string(kTls) + "privkey.pem"));
+    TRY_VOID(
+        need(options.key, "--key", "Its private key (PEM)", check_name, std::string(kTls) + "privkey.pem"));
   }
   return {};
 }
@@ -165,7 +275,7 @@ instances = {}
 # port = 9464
 )",
       quoted(options.host), quoted(options.address), quoted(options.data), listening(options),
-      quoted(options.network), quoted(options.join), options.create, quoted(std::vector{options.instance}));
+      quoted(options.network), quoted(options.join), options.create, quoted(options.instances));
 }
 
 // What the package puts there.
@@ -175,6 +285,23 @@ bool is_placeholder(const std::filesystem::path& file) {
   return std::getline(stream, line) && line.starts_with("# tagring is not set up yet");
 }
 
+std::unexpected<Error> is_there(const SetupOptions& options) {
+  return fail(ErrorCode::kInvalid, fmt::format("{} is there already; --force overwrites it", options.config));
+}
+
+// Before anybody is asked seven questions.
+Result<void> check_file(const SetupOptions& options) {
+  const std::filesystem::path file = options.config;
+  std::error_code error;
+  if (!options.force && std::filesystem::exists(file, error) && !is_placeholder(file))
+    return is_there(options);
+  std::filesystem::path folder = std::filesystem::absolute(file).parent_path();
+  while (!std::filesystem::exists(folder, error) && folder.has_relative_path()) folder = folder.parent_path();
+  if (::access(folder.c_str(), W_OK | X_OK) != 0)
+    return fail(ErrorCode::kDenied, fmt::format("cannot write {}: {}", options.config, std::strerror(errno)));
+  return {};
+}
+
 Result<void> write(const SetupOptions& options, const std::string& text) {
   const std::filesystem::path file = options.config;
   std::error_code error;
@@ -182,9 +309,7 @@ Result<void> write(const SetupOptions& options, const std::string& text) {
   const int flags =
       O_WRONLY | O_CREAT | O_CLOEXEC | (options.force || is_placeholder(file) ? O_TRUNC : O_EXCL);
   const int out = ::open(file.c_str(), flags, S_IRUSR | S_IWUSR | S_IRGRP);
-  if (out < 0 && errno == EEXIST)
-    return fail(ErrorCode::kInvalid,
-                fmt::format("{} is there already; --force overwrites it", options.config));
+  if (out < 0 && errno == EEXIST) return is_there(options);
   if (out < 0)
     return fail(ErrorCode::kUnavailable,
                 fmt::format("cannot write {}: {}", options.config, std::strerror(errno)));
@@ -202,12 +327,12 @@ void print_steps(const SetupOptions& options) {
   const bool has_socket = options.socket.empty();  // of systemd, for port 443
   std::error_code error;
   fmt::print("{} is written. Now:\n\n", options.config);
-  if (has_socket && options.certificate.starts_with(kTls) &&
-      !std::filesystem::exists(options.certificate, error)) {
-    fmt::print(
-        R"(  0. get a certificate     certbot certonly -d {} --deploy-hook /usr/share/tagring/certbot-hook
-)",
-        options.host);
+  if (has_socket && !std::filesystem::exists(options.certificate, error)) {
+    const bool by_hook = options.certificate.starts_with(kTls);
+    fmt::print("  0. get a certificate     {}\n",
+               by_hook ? fmt::format("certbot certonly -d {} --deploy-hook /usr/share/tagring/certbot-hook",
+                                     options.host)
+                       : fmt::format("there is none at {} yet", options.certificate));
   }
   fmt::print(R"(  1. start the node        systemctl enable --now {3}     (or: tagring run --config {0})
   2. see that all is well  tagring doctor --config {0}
@@ -221,10 +346,12 @@ void print_steps(const SetupOptions& options) {
 
   4. choose what it gets   tagring instance subscribe {1} caturday
 )",
-             options.config, options.instance, origin, has_socket ? "tagring.socket tagring" : "tagring");
+             options.config, options.instances.front(), origin,
+             has_socket ? "tagring.socket tagring" : "tagring");
 }
 
 int setup(SetupOptions options) {
+  if (const Result<void> done = check_file(options); !done) return cli::report(done.error());
   if (const Result<void> done = complete(options); !done) return cli::report(done.error());
   const std::string text = file_of(options);
   const auto parsed = config::Config::parse(text, std::filesystem::path(options.config).parent_path());
@@ -247,7 +374,7 @@ void add_setup(CLI::App& app, int& status) {
   command->add_option("--config", options->config, "The file to write")->capture_default_str();
   command->add_option("--host", options->host, "Public name of the node");
   command->add_option("--address", options->address, "Its public address; by default, what the DNS has");
-  command->add_option("--instance", options->instance, "Instance whose posts it publishes");
+  command->add_option("--instance", options->instances, "Instances whose posts it publishes");
   command->add_option("--network", options->network,
                       fmt::format("Name of the network; by default {}", kNetwork));
   command->add_option("--join", options->join, "Nodes to join through");

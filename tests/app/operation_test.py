@@ -409,6 +409,17 @@ def feed(network):
     follower.terminate()
     follower.wait(10)
     check("--follow shows what is there, and what comes", posts[1] in first and new in second, (first, second))
+    with open("/dev/full", "w") as full:
+        for words in [["status", "--json"], ["--help"], ["key", "caturday"]]:
+            told = words if words[0] != "status" else [*words, "--config", str(network.config_file(0))]
+            done = subprocess.run([network.binary, *told], stdout=full, stderr=subprocess.PIPE, text=True)
+            check(f"what cannot be written is not well: {words}", done.returncode == 1 and "No space left" in done.stderr, done.stderr)
+    text = network.config_file(0).read_text()
+    network.config_file(0).write_text(text + "\n[publish]\nposts_an_houre = 7\n" if "[publish]" not in text else text.replace("[publish]", "[publish]\nposts_an_houre = 7"))
+    check("a node that runs is asked whatever became of its file", network.cli(0, "status", codes=(0, 1))["origin"], "")
+    refused = run(network, "reload", "--config", network.config_file(0))
+    check("and says in which line it would not do", refused.returncode != 0 and re.search(r"line \d+: publish.posts_an_houre: unknown key", refused.stderr), refused.stderr)
+    network.config_file(0).write_text(text)
     code, report, checks = doctor(network, 0)
     check("doctor knows of a post that owners took", any("took a post of it" in one["detail"] for name, one in checks.items() if name == "instance oak.example"), report)
 
@@ -533,7 +544,24 @@ def backup(network):
         check("a restore that is killed leaves one of the two", wrong == 0 and kills > 4, (wrong, kills))
         done = run(network, "restore", file, "--config", network.config_file(0))
         check("a whole one is restored", done.returncode == 0, done.stderr)
-        check("it says where the former is", f"{database}.before-restore: remove it" in done.stdout, done.stdout)
+        check("it says where the former is", re.search(rf"{database}\.before-restore\S*: remove it", done.stdout), done.stdout)
+        for name, spoil, why in [("bare", "DROP TABLE posts", "lacks the table posts"), ("keyless", "DELETE FROM meta WHERE name = 'key'", "no key"),
+                                 ("garbage", "UPDATE meta SET value = 'garbage' WHERE name = 'key'", "PEM")]:
+            other = Path(folder) / f"{name}.db"
+            shutil.copy(file, other)
+            with sqlite3.connect(other) as spoilt:
+                spoilt.execute(spoil)
+            spoilt.close()
+            before = database.read_bytes()
+            refused = run(network, "restore", other, "--config", network.config_file(0))
+            check(f"a copy that is {name} is refused, and changes nothing", refused.returncode != 0 and why in refused.stderr and database.read_bytes() == before, refused.stderr)
+        with sqlite3.connect(database) as marked:
+            marked.execute("INSERT INTO meta(name, value) VALUES('mark', 'here')")
+        marked.close()
+        for _ in range(2):
+            run(network, "restore", file, "--config", network.config_file(0))
+        aside = [path for path in database.parent.glob("tagring.db.before-restore*") if b"mark" in path.read_bytes()]
+        check("what was there is kept, however often one restores", len(aside) == 1, aside)
         database.write_bytes(b"damaged" * 1000)
         done = run(network, "restore", file, "--config", network.config_file(0))
         check("in the place of a damaged one, too", done.returncode == 0, done.stderr)
@@ -542,7 +570,7 @@ def backup(network):
         wait_for("the restored node", lambda: network.is_settled(0))
         check("nobody else may look into its folder", database.parent.stat().st_mode & 0o77 == 0 and database.stat().st_mode & 0o77 == 0, oct(database.parent.stat().st_mode))
         _, _, checks = doctor(network, 0)
-        check("the doctor tells of what was there before", "tagring.db.before-restore, from before the last restore" in checks["disk"]["detail"], checks["disk"])
+        check("the doctor tells of what was there before", "tagring.db.before-restore, from before a restore" in checks["disk"]["detail"], checks["disk"])
         wanted = json.dumps(network.cli(0, "show", "subscriptions"))
         check("it has what the copy had", "hedgehog" in wanted and "newt" not in wanted, wanted)
 
@@ -559,11 +587,16 @@ def setup():
         check("and is a configuration", json.loads(report.stdout)["checks"][0]["ok"], report.stdout)
         asked = Path(folder) / "asked.toml"
         # Name, instance (as proposed), address (the DNS has none), network, whom to join, certificate and key (as proposed).
-        typed = "tags.setup.invalid\n\n2001:db8::1\nmeadow\ntags.example.net\n\n\n"
+        # What will not do is asked again.
+        typed = "https://tags.x\ntags.setup.invalid\n\n10.0.0.1\n2001:db8::1\nmeadow\nfoo\ntags.example.net/ https://tags.example.com\n\n\n"
         code, seen = on_terminal(binary, "setup", "--config", asked, typed=typed)
         written = asked.read_text() if asked.exists() else ""
-        check("setup asks for what is not given", code == 0 and seen.count("]: ") == 4 and "Name of the network" in seen, seen)
-        check("and writes the answers", all(line in written for line in ['host = "tags.setup.invalid"', 'address = "2001:db8::1"', 'network = "meadow"', 'bootstrap = ["https://tags.example.net"]', 'instances = ["setup.invalid"]']), written)
+        check("setup asks for what is not given", code == 0 and seen.count("]: ") == 6 and "Name of the network" in seen, seen)
+        check("and writes the answers", all(line in written for line in ['host = "tags.setup.invalid"', 'address = "2001:db8::1"', 'network = "meadow"', 'bootstrap = ["https://tags.example.net", "https://tags.example.com"]', 'instances = ["setup.invalid"]']), written)
+        check("and says why it asks again", all(why in seen for why in ["10.0.0.1 cannot be reached", "'foo' is no address of a node"]), seen)
+        before = asked.read_text()
+        code, seen = on_terminal(binary, "setup", "--config", asked, typed="")
+        check("nobody is asked in vain", code == 2 and "is there already" in seen and "Name of the node" not in seen and asked.read_text() == before, seen)
         check("and what it proposed", 'certificate = "/etc/tagring/tls/fullchain.pem"' in written and 'key = "/etc/tagring/tls/privkey.pem"' in written, written)
         check("it says how to get the certificate there", "certbot certonly -d tags.setup.invalid --deploy-hook /usr/share/tagring/certbot-hook" in seen, seen)
         check("and starts the socket as well", "systemctl enable --now tagring.socket tagring " in seen, seen)
@@ -574,7 +607,15 @@ def setup():
         done = subprocess.run([binary, "setup", "--config", file, "--force", "--host", "tags.example.org"], capture_output=True, text=True, stdin=subprocess.DEVNULL)
         check("it says which option is missing", done.returncode == 2 and "--address" in done.stderr, done.stderr)
         done = subprocess.run([binary, "setup", "--config", file, "--force", "--host", "co.uk", "--address", "2001:db8::1", "--instance", "x.org", "--create"], capture_output=True, text=True, stdin=subprocess.DEVNULL)
-        check("what cannot be is refused, and nothing written", done.returncode == 2 and "node.host" in done.stderr and "tags.example.org" in file.read_text(), done.stderr)
+        check("what cannot be is refused, and nothing written", done.returncode == 2 and "--host: " in done.stderr and "tags.example.org" in file.read_text(), done.stderr)
+        for instance, wrong in [("https://Example.org/", ""), ("exa mple.org; rm", "rm"), ("*", "*"), ("1.2.3.4", "1.2.3.4"), ("co.uk", "co.uk"), ("example.org:8443", "8443"), ("tags.example.org", "its own")]:
+            many = Path(folder) / "instances.toml"
+            done = subprocess.run([binary, "setup", "--config", many, *options[3:7], "--instance", instance, "other.org", "--create"], capture_output=True, text=True, stdin=subprocess.DEVNULL)
+            written = 'instances = ["example.org", "other.org"]' in (many.read_text() if many.exists() else "")
+            check(f"an instance is the name of a server: {instance}", (done.returncode == 0) == written == (wrong == ""), done.stderr)
+            many.unlink(missing_ok=True)
+        done = subprocess.run([binary, "setup", "--config", Path(folder) / "idn.toml", "--host", "tags.bücher.example", *options[5:], "--force"], capture_output=True, text=True, stdin=subprocess.DEVNULL)
+        check("names are printed as servers and certbot take them", "certonly -d tags.xn--bcher-kva.example" in done.stdout and "https://tags.xn--bcher-kva.example/inbox" in done.stdout, done.stdout + done.stderr)
 
 
 def main():

@@ -2,6 +2,7 @@
 
 #include <fstream>
 #include <gtest/gtest.h>
+#include <regex>
 #include <set>
 #include <sstream>
 
@@ -56,7 +57,8 @@ std::string refusal(const std::string& text) {
   const Result<config::Config> config = config::Config::parse(text, "/etc/tagring");
   if (config) return "";
   EXPECT_EQ(config.error().code, ErrorCode::kInvalid);
-  return config.error().message;
+  // What is wrong by itself, and not beside something else, says where it is.
+  return std::regex_replace(config.error().message, std::regex("^line [0-9]+: "), "");
 }
 
 IpAddress ip(std::string_view text) { return IpAddress::parse(text).value(); }
@@ -347,6 +349,27 @@ INSTANTIATE_TEST_SUITE_P(
             "proxy on 443; or set network.allow_private_addresses for a network of your own"},
         BadValue{"network", "hosts", "{ \"a.example\" = \"192.0.2.1\" }",
                  "network.hosts: only with allow_private_addresses = true: production names come from DNS"}));
+
+TEST(Config, SaysInWhichLineSomethingIsWrong) {
+  for (const char* wrong : {"port = \"x\"", "prot = 443", "host = 7"}) {
+    const auto config = config::Config::parse(std::string("# first\n[node]\n") + wrong + "\n", "/");
+    ASSERT_FALSE(config);
+    EXPECT_TRUE(config.error().message.starts_with("line 3: node.")) << config.error().message;
+  }
+}
+
+TEST(Config, AnInstanceIsTheNameOfAServerHoweverItIsWritten) {
+  const auto read = [](const std::string& instances) {
+    return config::Config::parse(with("publish", "instances", instances), "/");
+  };
+  const auto good = read(R"(["https://Example.org/", "b\u00fccher.example", "example.net."])");
+  ASSERT_TRUE(good) << good.error().message;
+  EXPECT_EQ(good->instances,
+            (std::vector<std::string>{"example.org", "xn--bcher-kva.example", "example.net"}));
+  for (const char* wrong : {"example.org:8443", "a.org,b.org", "*", "@me@example.org", "192.0.2.1", "co.uk",
+                            "exa_mple.org", "exa mple.org", "", "https://example.org/users"})
+    EXPECT_FALSE(read(std::string("[\"") + wrong + "\"]")) << wrong;
+}
 
 TEST(Config, AHostHasOneSpelling) {
   // Nobody would take a contact with another.

@@ -89,6 +89,29 @@ TEST_F(DoctorTest, AProxyIsUnknownUntilItIsTrustedOrGone) {
   EXPECT_TRUE(check("proxy").at("ok").as_bool());
 }
 
+TEST_F(DoctorTest, AProxyThatIsTrustedHasToSayWhoComes) {
+  config::Config proxied = config();
+  proxied.listen_socket = "/run/tagring/http.sock";
+  proxied.trusted_proxies = {*proxies::Network::parse("192.168.7.1")};
+  start(std::move(proxied));
+  const auto come = [this](const char* peer, const std::string& for_whom, const std::string& target) {
+    HttpRequest request;
+    request.target = target;
+    if (!for_whom.empty()) request.headers.add("X-Forwarded-For", for_whom);
+    request.peer = *IpAddress::parse(peer);
+    ask(std::move(request));
+  };
+  come("10.1.2.3", "10.1.2.3", "/actor");  // a visitor in a network of their own, as the server takes it
+  come("192.168.7.1", "", "/readyz");      // the proxy looks whether the node is there
+  EXPECT_TRUE(check("proxy").at("ok").as_bool()) << detail(check("proxy"));
+  come("192.168.7.1", "", "/actor");
+  EXPECT_THAT(detail(check("proxy")), HasSubstr("does not say whose they are"));
+  settle(std::chrono::hours(24));
+  EXPECT_TRUE(check("proxy").at("ok").as_bool());
+  come("::", "", "/actor");
+  EXPECT_THAT(detail(check("proxy")), HasSubstr("does not say whose they are")) << "by the socket";
+}
+
 TEST_F(DoctorTest, AClockThatIsWrongByMoreThanAMinuteIsBad) {
   config::Config knowing = config();
   knowing.bootstrap = {"https://tags.far.example"};

@@ -302,6 +302,14 @@ TEST_F(Moderating, TheNodeNeverBlocksItself) {
   EXPECT_THAT(history("cats"), ElementsAre(theirs.uri)) << "the node asks itself";
 }
 
+TEST_F(Moderating, ABlockKeepsItsReasonUnlessThereIsAnother) {
+  block("domain", "far.example");
+  admin("/blocks/add", {{"kind", "domain"}, {"what", "far.example"}});
+  EXPECT_THAT(rows("SELECT reason FROM blocks"), ElementsAre("spam"));
+  admin("/blocks/add", {{"kind", "domain"}, {"what", "far.example"}, {"reason", "worse"}});
+  EXPECT_THAT(rows("SELECT reason FROM blocks"), ElementsAre("worse"));
+}
+
 TEST_F(Moderating, WhoBlocksAWholeEndingIsTold) {
   EXPECT_EQ(block("domain", "social").at("suffixes"), json::value(json::array{"social"}));
   EXPECT_EQ(block("domain", "spam.social").at("suffixes"), json::value(json::array()));
