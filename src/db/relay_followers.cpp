@@ -259,26 +259,43 @@ Task<Result<std::optional<WallTime>>> SqliteRelayStore::actor_since(std::optiona
       });
 }
 
-Task<Result<void>> SqliteRelayStore::advance(std::map<std::string, std::uint64_t> acknowledged_by_inbox) {
-  return database_.write([cursors = std::move(acknowledged_by_inbox)](Connection& db) -> Result<void> {
-    for (const auto& [inbox, seq] : cursors) {
-      TRY_VOID(
-          db.send("INSERT INTO inboxes(inbox, acknowledged) VALUES(?, ?) ON CONFLICT(inbox) DO UPDATE SET"
-                  " acknowledged = excluded.acknowledged WHERE excluded.acknowledged > inboxes.acknowledged",
-                  inbox, seq));
-    }
-    return {};
-  });
+Task<Result<void>> SqliteRelayStore::advance(Cursors cursors, Notes notes) {
+  return database_.write(
+      [cursors = std::move(cursors), notes = std::move(notes)](Connection& db) -> Result<void> {
+        for (const auto& [inbox, cursor] : cursors) {
+          TRY_VOID(db.send(
+              "INSERT INTO inboxes(inbox, acknowledged) VALUES(?, ?) ON CONFLICT(inbox) DO UPDATE SET"
+              " acknowledged = excluded.acknowledged WHERE excluded.acknowledged > inboxes.acknowledged",
+              inbox, cursor.acknowledged));
+        }
+        for (const auto& [seq, note] : notes) {
+          TRY_VOID(db.send("UPDATE feed SET told = told || ? WHERE seq = ?", note, seq));
+        }
+        return {};
+      });
 }
 
-Task<Result<std::map<std::string, std::uint64_t>>> SqliteRelayStore::cursors() {
-  return database_.read([](Connection& db) -> Result<std::map<std::string, std::uint64_t>> {
-    std::map<std::string, std::uint64_t> cursors;
+Task<Result<delivery::Store::Cursors>> SqliteRelayStore::cursors() {
+  return database_.read([](Connection& db) -> Result<Cursors> {
+    Cursors cursors;
     Statement row = db.query("SELECT inbox, acknowledged FROM inboxes");
     for (;;) {
       TRY(const bool found, row.step());
       if (!found) return cursors;
-      cursors.emplace(row.text(0), row.number(1));
+      cursors.emplace(row.text(0), Cursor{row.number(1)});
+    }
+  });
+}
+
+Task<Result<delivery::Store::Notes>> SqliteRelayStore::notes(std::uint64_t after, std::uint64_t through) {
+  return database_.read([after, through](Connection& db) -> Result<Notes> {
+    Notes notes;
+    Statement row =
+        db.query("SELECT seq, told FROM feed WHERE seq > ? AND seq <= ? AND told <> ''", after, through);
+    for (;;) {
+      TRY(const bool found, row.step());
+      if (!found) return notes;
+      notes.emplace(row.number(0), row.text(1));
     }
   });
 }

@@ -76,8 +76,9 @@ class SqliteRelayStore : public delivery::Store, public federation::LetterStore 
   Task<Result<std::vector<FormerServer>>> former_servers() override;
   Task<Result<void>> drop_former_server(delivery::PartialKey key) override;
   Task<Result<std::optional<WallTime>>> actor_since(std::optional<Tag> tag) override;
-  Task<Result<void>> advance(std::map<std::string, std::uint64_t> acknowledged_by_inbox) override;
-  Task<Result<std::map<std::string, std::uint64_t>>> cursors() override;
+  Task<Result<void>> advance(Cursors cursors, Notes notes) override;
+  Task<Result<Cursors>> cursors() override;
+  Task<Result<Notes>> notes(std::uint64_t after, std::uint64_t through) override;
 
   Task<Result<federation::Letter>> write_letter(federation::Letter letter) override;
   Task<Result<std::vector<federation::Letter>>> letters(std::uint64_t after, std::size_t limit) override;

@@ -307,6 +307,11 @@ constexpr const char* kVersion15 = R"sql(
 ALTER TABLE consents ADD COLUMN stated INTEGER NOT NULL DEFAULT 0;
 )sql";
 
+constexpr const char* kVersion16 = R"sql(
+-- Which inboxes were told of an entry, where that is not plain (delivery/told_notes.hpp).
+ALTER TABLE feed ADD COLUMN told TEXT NOT NULL DEFAULT '';
+)sql";
+
 struct Migration {
   const char* sql;
   std::string_view does;
@@ -326,7 +331,8 @@ constexpr std::array kMigrations = {
     Migration{kVersion12, "tells posts without hashtags from deleted ones, and makes room for those put off"},
     Migration{kVersion13, "makes room for what was corrected, and for evidence"},
     Migration{kVersion14, "lets hashtags that are put back come back"},
-    Migration{kVersion15, "makes room for when authors said what they wish"}};
+    Migration{kVersion15, "makes room for when authors said what they wish"},
+    Migration{kVersion16, "makes room for who was told"}};
 static_assert(kMigrations.size() == kSchemaVersion);
 
 // No database on PostgreSQL is older: up to this one, tables have no rows.

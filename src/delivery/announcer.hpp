@@ -17,6 +17,7 @@
 #include "delivery/announcement_sender.hpp"
 #include "delivery/followers.hpp"
 #include "delivery/store.hpp"
+#include "delivery/told_notes.hpp"
 #include "federation/blocks.hpp"
 #include "queues/delivery_queues.hpp"
 #include "queues/inbox_lanes.hpp"
@@ -76,11 +77,12 @@ class Announcer {
   struct Told {
     std::map<Tag, Item> under;
     std::map<Tag, Instant> announced;
-    bool gathering = false;  // its other tags may be on their way
-    bool again = false;      // it has lost a tag, and is looked at again
-    bool is_guess = false;   // from before a restart: `announced` is what it would be now
+    bool gathering = false;   // its other tags may be on their way
+    bool is_noted = false;    // not all of `under` was announced, nor all of it is: told_notes.hpp
+    std::uint64_t again = 0;  // the removal by which it has lost a tag; it is looked at again
   };
   struct Inbox {
+    std::uint64_t hash = 0;  // of its name
     Via via = Via::kBoost;
     std::uint64_t acknowledged = 0;
     // Of people:
@@ -94,15 +96,33 @@ class Announcer {
     unsigned refusals = 0;  // in a row
   };
 
-  void queue(const Item& item, const std::map<std::string, std::uint64_t>* cursors, To to);
-  void queue_for_people(const std::string& destination, const Item& item, bool done);
+  // What is known from before a restart of an entry of the feed, and of an inbox in particular.
+  struct Past {
+    const Store::Cursors& cursors;
+    ToldNotes notes;
+  };
+  struct Before {
+    bool done = false;            // settled
+    std::optional<bool> noted{};  // told_notes.hpp
+    // Whether it was told; nothing: that is not decided, or it may have been.
+    [[nodiscard]] std::optional<bool> told() const { return noted || !done ? noted : true; }
+  };
+  void queue(const Item& item, const Past* past, To to);
+  void queue_for_people(const std::string& destination, const Item& item, Before before);
+  [[nodiscard]] Inbox& inbox_of(const std::string& destination);
+  [[nodiscard]] Before before_of(const Past& past, const std::string& destination, std::uint64_t seq);
+  void keep_away(const std::string& destination, Inbox& inbox, const Item& item, const Past* past,
+                 Before before);
+  Told& recall(const std::string& destination, Inbox& inbox, const Item& item);
+  void note(const Inbox& inbox, std::uint64_t seq, bool told);
+  void announce(const std::string& destination, Inbox& inbox, const Item& item);
   void decide(const std::string& destination, Inbox& inbox, const std::string& uri);
   void decide_if_gathering(const std::string& destination, Inbox& inbox, const std::string& uri);
   // `destination` has not taken it: to whoever else is on that server, for all of whom it was to be. So many
   // inboxes there have failed with it. False if there is nobody else who could get it just now.
   bool hand_over(const std::string& destination, const Item& item, unsigned failed);
   [[nodiscard]] Duration spread_of(const Tag& tag) const;
-  void take_back(const std::string& destination, Inbox& inbox, const Item& item);
+  void take_back(const std::string& destination, Inbox& inbox, const Item& item, Before before);
   void make_room(const std::string& destination, Inbox& inbox);
   void settle(const std::string& destination, Inbox& inbox, std::uint64_t seq);
   Task<void> decide_later(std::string destination, std::string uri);
@@ -124,6 +144,7 @@ class Announcer {
   Rng rng_;
   std::map<std::string, Inbox> inboxes_;
   std::set<std::string> moved_;  // inboxes whose cursor moved since it was saved
+  Store::Notes notes_;           // not saved yet
   bool loading_ = false;
   std::uint64_t last_seq_ = 0;
   std::uint64_t delivered_ = 0;

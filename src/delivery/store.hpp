@@ -218,9 +218,19 @@ class Store {
   // somebody first asked for it. Anybody can ask for any: of kActorsMax the oldest that nobody follows go.
   static constexpr std::size_t kActorsMax = 20'000;
   virtual Task<Result<std::optional<WallTime>>> actor_since(std::optional<Tag> tag) = 0;
-  // How far an inbox has acknowledged the feed. Cursors never go back.
-  virtual Task<Result<void>> advance(std::map<std::string, std::uint64_t> acknowledged_by_inbox) = 0;
-  virtual Task<Result<std::map<std::string, std::uint64_t>>> cursors() = 0;
+  // How an inbox takes the feed.
+  struct Cursor {
+    std::uint64_t acknowledged = 0;           // up to there; never goes back
+    friend bool operator==(const Cursor&, const Cursor&) = default;
+  };
+  using Cursors = std::map<std::string, Cursor>;  // by inbox
+  // By place in the feed: told_notes.hpp.
+  using Notes = std::map<std::uint64_t, std::string>;
+  // Saves cursors, and adds notes to those that there are, in one transaction.
+  virtual Task<Result<void>> advance(Cursors cursors, Notes notes) = 0;
+  virtual Task<Result<Cursors>> cursors() = 0;
+  // The notes of a stretch of the feed: after that place, up to and including that one.
+  virtual Task<Result<Notes>> notes(std::uint64_t after, std::uint64_t through) = 0;
 
   // Tags that this node wants, whoever asked ("admin", or an instance). A tag is wanted while it has a
   // reason.

@@ -537,17 +537,30 @@ TEST_P(RelayStore, LettersWaitUntilTheyAreDropped) {
 }
 
 TEST_P(RelayStore, CursorsNeverGoBackAndGoWithTheLastFollower) {
+  const std::string inbox = "https://f.example/inbox";
   must(store().follow(
       {follower("cats"_tag, "https://f.example/a"), follower("dogs"_tag, "https://f.example/a")}));
-  must(store().advance({{"https://f.example/inbox", 7}}));
-  must(store().advance({{"https://f.example/inbox", 5}}));
+  must(store().advance({{inbox, {7}}}, {}));
+  must(store().advance({{inbox, {5}}}, {}));
   reopen();
-  EXPECT_EQ(must(store().cursors()), (std::map<std::string, std::uint64_t>{{"https://f.example/inbox", 7}}));
+  EXPECT_EQ(must(store().cursors()), (delivery::Store::Cursors{{inbox, {7}}}));
   must(store().unfollow({{"cats"_tag, "https://f.example/a"}}));
   EXPECT_EQ(must(store().cursors()).size(), 1U);
   // Moves to another inbox.
   must(store().follow({follower("dogs"_tag, "https://f.example/a", "https://f.example/shared")}));
   EXPECT_TRUE(must(store().cursors()).empty());
+}
+
+TEST_P(RelayStore, NotesGatherBesideTheirEntryAndGoWithIt) {
+  accept({add("ants"_tag), add("cats"_tag), add("dogs"_tag)});
+  must(store().advance({}, {{1, "a"}, {3, "b"}, {99, "c"}}));
+  must(store().advance({}, {{1, "d"}}));
+  reopen();
+  EXPECT_EQ(must(store().notes(0, 3)), (delivery::Store::Notes{{1, "ad"}, {3, "b"}}));
+  EXPECT_EQ(must(store().notes(1, 2)), delivery::Store::Notes());
+  clock.wall += std::chrono::days(1);
+  must(store().prune_feed(1, clock.wall));
+  EXPECT_EQ(must(store().notes(0, 3)), (delivery::Store::Notes{{3, "b"}}));
 }
 
 // --- subscriptions -------------------------------------------------------------------------------------

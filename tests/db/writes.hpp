@@ -171,7 +171,8 @@ inline constexpr std::array kRelay = {
     Write{"advance",
           [](Stores& s, Rng& rng) {
             const std::string inbox = pick(rng, "https://f.example/inbox", 3);
-            return done(s.relay.advance({{inbox, rng.below(100)}}));
+            return done(
+                s.relay.advance({{inbox, {rng.below(100)}}}, {{1, name(rng)}}));
           }},
     Write{
         "write_letter",

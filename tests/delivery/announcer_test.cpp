@@ -308,7 +308,7 @@ TEST_F(AnnouncerTest, AfterARestartWhoHasTakenAPostIsNotToldAgainAndWhoHasNotIs)
   loop.run_for(std::chrono::seconds(1));
   finish(announcer.stop());
   loop.run_for(std::chrono::seconds(1));
-  EXPECT_THAT(run(stores->relay.cursors()).value(), ElementsAre(testing::Pair(kNode, 1U)));
+  EXPECT_THAT(run(stores->relay.cursors()).value(), ElementsAre(testing::Pair(kNode, Store::Cursor{1})));
   web.calls.clear();
   web.statuses.clear();
   Announcer restarted{{}, stores->relay, followers, blocks, sender, runtime};
@@ -319,49 +319,150 @@ TEST_F(AnnouncerTest, AfterARestartWhoHasTakenAPostIsNotToldAgainAndWhoHasNotIs)
   finish(restarted.stop());
 }
 
-// By which of its hashtags a post was announced depends on all of them.
-TEST_F(AnnouncerTest, AfterARestartAPostThatLosesItsHashtagIsAnnouncedUnderAnother) {
-  const auto join = [&](const Tag& tag, const std::string& who) {
-    followers.add({tag, "https://social.example/u/" + who, kPeople, "", Via::kBoost, 0});
-  };
-  join("cats"_tag, "alice");
-  join("dogs"_tag, "alice");
-  join("dogs"_tag, "bob");
-  const auto enter_in = [&](Announcer& into, const std::vector<Tag>& tags, Op op, WallTime changed = {}) {
+// By which of its hashtags a post was announced depends on all of them, and on who followed them then.
+class Restarting : public AnnouncerTest {
+ protected:
+  Restarting() {
+    join("cats"_tag, "alice");
+    join("dogs"_tag, "alice");
+    join("dogs"_tag, "bob");
+  }
+  ~Restarting() override { finish(now->stop()); }
+
+  void join(const Tag& tag, const std::string& who) {
+    followers.add({tag, "https://social.example/u/" + who, kPeople, "", Via::kBoost, last});
+  }
+  void leave(const Tag& tag, const std::string& who) {
+    followers.remove(tag, "https://social.example/u/" + who);
+  }
+  // One post, as far as the test goes on.
+  void enter_stored(const std::vector<Tag>& tags, Op op, bool is_edit = true) {
     std::vector<TagEvent> events;
-    for (const Tag& tag : tags)
-      events.push_back({tag,
-                        op,
-                        "https://author.example/1",
-                        "https://author.example/u",
-                        clock.wall_now(),
-                        true,
-                        {},
-                        changed});
+    for (const Tag& tag : tags) {
+      events.push_back(
+          {tag, op, "https://author.example/1", "https://author.example/u", clock.wall_now(), true});
+      if (is_edit) events.back().changed = clock.wall_now();
+    }
     const auto accepted = run(stores->relay.accept(events, 0));
     ASSERT_TRUE(accepted);
-    for (std::size_t i = 0; i < events.size(); ++i) into.push({accepted->at(i).feed_seq, events[i]});
-  };
-  enter_in(announcer, {"cats"_tag, "dogs"_tag}, Op::kAdd);
-  loop.run_for(std::chrono::seconds(1));
-  ASSERT_THAT(web.posted_to(kPeople), SizeIs(1));
-  EXPECT_EQ(web.posted_to(kPeople).front().at("actor"), json::value(identity.tag_actor("dogs"_tag)));
-  finish(announcer.stop());
-  loop.run_for(std::chrono::seconds(1));
-  web.calls.clear();
-  Announcer restarted{{}, stores->relay, followers, blocks, sender, runtime};
-  ASSERT_TRUE(run(restarted.load()));
-  loop.run_for(std::chrono::minutes(1));
-  EXPECT_THAT(web.calls, IsEmpty());
-  enter_in(restarted, {"dogs"_tag}, Op::kRemove, clock.wall_now());
-  loop.run_for(std::chrono::minutes(1));
-  const std::vector<json::object> sent = web.posted_to(kPeople);
-  ASSERT_THAT(sent, SizeIs(2));
-  EXPECT_EQ(sent[0].at("type"), "Undo");
-  EXPECT_EQ(sent[1].at("type"), "Announce");
-  EXPECT_EQ(sent[1].at("actor"), json::value(identity.tag_actor("cats"_tag)));
-  EXPECT_TRUE(restarted.idle());
-  finish(restarted.stop());
+    for (std::size_t i = 0; i < events.size(); ++i) {
+      last = accepted->at(i).feed_seq;
+      events[i].announced = accepted->at(i).announced;
+      now->push({last, events[i]});
+    }
+  }
+  void restart() {
+    finish(now->stop());
+    loop.run_for(std::chrono::seconds(1));
+    web.calls.clear();
+    second = std::make_unique<Announcer>(queues::QueueOptions{}, stores->relay, followers, blocks, sender,
+                                         runtime);
+    now = second.get();
+    ASSERT_TRUE(run(now->load()));
+    now->start();
+  }
+  // "Announce dogs", and so on, of what the people's server has got since that was asked last.
+  std::vector<std::string> told(Duration wait = std::chrono::minutes(1)) {
+    loop.run_for(wait);
+    std::vector<std::string> said;
+    for (const json::object& sent : web.posted_to(kPeople)) {
+      const std::string actor = json::id_of(sent, "actor");
+      said.push_back(json::id_of(sent, "type") + " " + actor.substr(actor.rfind('/') + 1));
+    }
+    web.calls.clear();
+    return said;
+  }
+
+  std::uint64_t last = 0;
+  std::unique_ptr<Announcer> second;
+  Announcer* now = &announcer;
+};
+
+TEST_F(Restarting, APostThatLosesItsHashtagIsAnnouncedUnderAnother) {
+  enter_stored({"cats"_tag, "dogs"_tag}, Op::kAdd);
+  EXPECT_THAT(told(), ElementsAre("Announce dogs"));
+  restart();
+  EXPECT_THAT(told(), IsEmpty());
+  enter_stored({"dogs"_tag}, Op::kRemove);
+  EXPECT_THAT(told(), ElementsAre("Undo dogs", "Announce cats"));
+  EXPECT_TRUE(now->idle());
+  restart();
+  enter_stored({"cats"_tag}, Op::kRemove, /*is_edit=*/false);
+  EXPECT_THAT(told(), ElementsAre("Undo cats"));
+}
+
+TEST_F(Restarting, AHashtagUnderWhichNothingWasSaidIsLostInSilence) {
+  enter_stored({"cats"_tag, "dogs"_tag}, Op::kAdd);
+  EXPECT_THAT(told(), ElementsAre("Announce dogs"));
+  restart();
+  enter_stored({"cats"_tag}, Op::kRemove);
+  EXPECT_THAT(told(), IsEmpty());
+  restart();
+  EXPECT_THAT(told(), IsEmpty());
+  enter_stored({"dogs"_tag}, Op::kRemove, /*is_edit=*/false);
+  EXPECT_THAT(told(), ElementsAre("Undo dogs"));
+}
+
+TEST_F(Restarting, WhatWasSaidIsUndoneWhoeverHasLeftMeanwhile) {
+  enter_stored({"cats"_tag, "dogs"_tag}, Op::kAdd);
+  EXPECT_THAT(told(), ElementsAre("Announce dogs"));
+  leave("dogs"_tag, "bob");
+  restart();
+  enter_stored({"cats"_tag}, Op::kRemove);
+  EXPECT_THAT(told(), IsEmpty());
+  enter_stored({"dogs"_tag}, Op::kRemove);
+  EXPECT_THAT(told(), ElementsAre("Undo dogs"));
+}
+
+TEST_F(Restarting, WhatIsToBeSaidAnewIsSaidAfterItOnce) {
+  join("birds"_tag, "alice");
+  enter_stored({"birds"_tag, "cats"_tag, "dogs"_tag}, Op::kAdd);
+  EXPECT_THAT(told(), ElementsAre("Announce dogs"));
+  enter_stored({"dogs"_tag}, Op::kRemove);
+  EXPECT_THAT(told(std::chrono::seconds(5)), ElementsAre("Undo dogs"));
+  restart();
+  EXPECT_THAT(told(), ElementsAre("Announce birds"));
+  join("cats"_tag, "carol");
+  restart();
+  EXPECT_THAT(told(), IsEmpty());
+}
+
+TEST_F(Restarting, WhatMayHaveArrivedIsUndone) {
+  leave("cats"_tag, "alice");
+  web.statuses[kPeople] = 503;
+  enter_stored({"dogs"_tag}, Op::kAdd);
+  EXPECT_THAT(told(), testing::Contains("Announce dogs"));
+  enter_stored({"dogs"_tag}, Op::kRemove, /*is_edit=*/false);
+  restart();
+  web.statuses.clear();
+  EXPECT_THAT(told(), testing::Contains("Undo dogs"));
+  EXPECT_TRUE(now->idle());
+}
+
+TEST_F(Restarting, WhatWasSaidBeforeTwoServersWereKeptApartIsUndoneAndNothingElse) {
+  const federation::Separation apart{"social.example", "author.example", true};
+  leave("cats"_tag, "alice");
+  enter_stored({"dogs"_tag}, Op::kAdd);
+  EXPECT_THAT(told(), ElementsAre("Announce dogs"));
+  blocks.add(apart);
+  restart();
+  EXPECT_TRUE(now->has_told(kPeople, "https://author.example/1"));
+  enter_stored({"dogs"_tag}, Op::kRemove, /*is_edit=*/false);
+  EXPECT_THAT(told(), ElementsAre("Undo dogs"));
+}
+
+TEST_F(Restarting, WhatCameWhileTheyWereKeptApartIsNotUndone) {
+  const federation::Separation apart{"social.example", "author.example", true};
+  blocks.add(apart);
+  enter_stored({"cats"_tag, "dogs"_tag}, Op::kAdd);
+  enter("https://other.example/1", "cats"_tag);  // the place in the feed is passed
+  EXPECT_THAT(told(), SizeIs(1));
+  restart();
+  EXPECT_FALSE(now->has_told(kPeople, "https://author.example/1"));
+  blocks.remove(apart);
+  restart();
+  enter_stored({"dogs"_tag}, Op::kRemove, /*is_edit=*/false);
+  EXPECT_THAT(told(), IsEmpty());
 }
 
 TEST_F(AnnouncerTest, TheFeedKeepsForADayWhatAllHaveTakenAndLongerWhatSomebodyHasNot) {

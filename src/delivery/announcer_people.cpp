@@ -1,0 +1,314 @@
+// The part of Announcer that is about people and relays: under which of its hashtags a post is announced at
+// an inbox, what is taken back there, and what an inbox that takes nothing says of its followers.
+#include <algorithm>
+
+#include "delivery/announcer.hpp"
+#include "followers/cover.hpp"
+#include "queues/inbox_lanes.hpp"
+
+namespace tagring::delivery {
+namespace {
+
+constexpr std::size_t kRecentMax = 1'000;  // posts remembered for each inbox
+// Tags of one post come from several owners, a moment apart.
+constexpr Duration kGatherFor = std::chrono::milliseconds(100);
+constexpr Duration kTellAgainAfter = std::chrono::seconds(30);
+// Inboxes of one server that a post is tried at: where all are new to us and fail, it is the server.
+constexpr unsigned kHandOversMax = 3;
+// When that was announced which may have been sent before a restart.
+constexpr Instant kPerhaps = Instant(Duration(-1));
+
+}  // namespace
+
+void Announcer::note(const Inbox& inbox, std::uint64_t seq, bool told) {
+  notes_[seq] += to_note(inbox.hash, told);
+}
+
+// Its place among what that inbox was told of.
+Announcer::Told& Announcer::recall(const std::string& destination, Inbox& inbox, const Item& item) {
+  const TagEvent& event = item->entry.event;
+  if (!inbox.recent.contains(event.uri)) {
+    make_room(destination, inbox);
+    inbox.order.push_back(event.uri);
+  }
+  Told& told = inbox.recent[event.uri];
+  told.under.insert_or_assign(event.tag, item);
+  return told;
+}
+
+// A post that does not go there now, but may have gone before that was decided: that is known after a
+// restart.
+void Announcer::keep_away(const std::string& destination, Inbox& inbox, const Item& item, const Past* past,
+                          Before before) {
+  const auto& [seq, event] = item->entry;
+  if (past == nullptr) return note(inbox, seq, false);
+  if (before.told().value_or(true))
+    recall(destination, inbox, item).announced.emplace(event.tag, clock_.now());
+}
+
+void Announcer::queue_for_people(const std::string& destination, const Item& item, Before before) {
+  Inbox& inbox = inbox_of(destination);
+  const auto& [seq, event] = item->entry;
+  const std::optional<bool> was_told = before.told();
+  if (!before.done && was_told != false) inbox.waiting.try_emplace(seq);
+  if (event.op == Op::kRemove) return take_back(destination, inbox, item, before);
+  Told& told = recall(destination, inbox, item);
+  told.is_noted |= before.noted.has_value();
+  if (was_told && !*was_told) return;
+  if (was_told) {
+    told.announced.emplace(event.tag, clock_.now());
+    if (!before.done) announce(destination, inbox, item);
+    return;
+  }
+  if (loading_) told.announced.emplace(event.tag, kPerhaps);  // what comes next in the feed may take it back
+  if (told.gathering) return;
+  // Where only one of the tags is followed there is nothing to choose.
+  if (!loading_ && followers_.tags_at(destination) < 2) return decide(destination, inbox, event.uri);
+  told.gathering = true;
+  ++gathering_;
+  if (!loading_) tasks_.spawn("gather_tags", decide_later(destination, event.uri));
+}
+
+Task<void> Announcer::decide_later(std::string destination, std::string uri) {
+  const Instant later = clock_.now() + kGatherFor;
+  co_await clock_.sleep_until(later);
+  decide_if_gathering(destination, inboxes_[destination], uri);
+}
+
+void Announcer::decide_if_gathering(const std::string& destination, Inbox& inbox, const std::string& uri) {
+  const auto told = inbox.recent.find(uri);
+  if (told == inbox.recent.end() || !std::exchange(told->second.gathering, false)) return;
+  --gathering_;
+  // What was announced of it may be undone: then it is said anew.
+  if (!loading_ || told->second.again == 0) decide(destination, inbox, uri);
+}
+
+Task<void> Announcer::tell_again(std::string destination, std::string uri) {
+  const Instant later = clock_.now() + kTellAgainAfter;
+  co_await clock_.sleep_until(later);
+  Inbox& inbox = inboxes_[destination];
+  const auto told = inbox.recent.find(uri);
+  if (told == inbox.recent.end() || told->second.again == 0) co_return;
+  note(inbox, std::exchange(told->second.again, 0), true);
+  decide(destination, inbox, uri);
+}
+
+// Announces the post under as few more of its tags as it takes.
+void Announcer::decide(const std::string& destination, Inbox& inbox, const std::string& uri) {
+  // Who uses the node as a relay needs any of them, and knows no difference.
+  static constexpr std::string_view kRelays = "relays";
+  Told& told = inbox.recent[uri];
+  std::erase_if(told.announced, [](const auto& one) { return one.second == kPerhaps; });
+  std::vector<Item> candidates;
+  std::vector<followers::Audience> groups;
+  followers::Audience reached;
+  std::vector<Item> under;  // of several that reach as many, those that came first
+  for (const auto& [tag, item] : told.under) under.push_back(item);
+  std::ranges::sort(under, {}, [](const Item& item) { return item->entry.seq; });
+  // Most posts: then nobody need be counted.
+  const bool is_only_one = under.size() == 1 && told.announced.empty();
+  for (const Item& item : under) {
+    const Tag& tag = item->entry.event.tag;
+    const Followers::Target* target = followers_.target(tag, destination);
+    if (target == nullptr) {
+      settle(destination, inbox, item->entry.seq);
+      continue;
+    }
+    followers::Audience audience = is_only_one ? followers::Audience() : followers_.reached(tag, destination);
+    audience.insert(kRelays);
+    if (told.announced.contains(tag)) {
+      reached.merge(audience);
+    } else {
+      groups.push_back(std::move(audience));
+      candidates.push_back(item);
+    }
+  }
+  const std::vector<std::size_t> chosen = followers::smallest_cover(groups, reached);
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    const Item& item = candidates[i];
+    if (std::ranges::find(chosen, i) == chosen.end()) {
+      settle(destination, inbox, item->entry.seq);
+      continue;
+    }
+    told.announced[item->entry.event.tag] = clock_.now();
+    announce(destination, inbox, item);
+  }
+  told.is_noted |= !is_only_one;
+  if (!told.is_noted) return;
+  for (const Item& item : under) note(inbox, item->entry.seq, told.announced.contains(item->entry.event.tag));
+}
+
+void Announcer::announce(const std::string& destination, Inbox& inbox, const Item& item) {
+  inbox.waiting.try_emplace(item->entry.seq);
+  const Duration spread = spread_of(item->entry.event.tag);
+  const Duration wait =
+      spread > Duration::zero()
+          ? Duration(static_cast<Duration::rep>(rng_.below(static_cast<std::uint64_t>(spread.count()))))
+          : spread;
+  people_.push(destination, item->entry.event.uri, item, wait, loading_);
+}
+
+bool Announcer::hand_over(const std::string& destination, const Item& item, unsigned failed) {
+  const TagEvent& event = item->entry.event;
+  const Followers::Target* from = followers_.target(event.tag, destination);
+  if (from == nullptr || !from->is_one_of_many(destination)) return false;
+  using enum Followers::Use;
+  const auto others = followers_.ways(event.tag, event.uri, [&](const Followers::Way& way) {
+    const auto& [inbox, target] = way;
+    const bool fits = target.host == from->host && target.since < item->entry.seq;
+    if (!fits || inbox == destination || !target.is_one_of_many(inbox)) return kNone;
+    const auto known = inboxes_.find(inbox);
+    if (known == inboxes_.end()) return kWorks;
+    const auto told = known->second.recent.find(event.uri);
+    const bool had_it = told != known->second.recent.end() && told->second.under.contains(event.tag);
+    return had_it || known->second.fails ? kNone : kWorks;
+  });
+  if (others.empty()) return false;
+  const std::string& inbox = others.front()->first;
+  inboxes_[inbox].via = Via::kBoost;
+  inboxes_[inbox].waiting.try_emplace(item->entry.seq, failed);
+  queue_for_people(inbox, item, {});
+  return true;
+}
+
+// The post has lost a tag. If it was announced under that one, this is undone, unless it was never sent, or
+// undone before a restart. If the post is still there after a while, under tags that somebody follows, then
+// it was edited; if not, it is being deleted, tag by tag.
+void Announcer::take_back(const std::string& destination, Inbox& inbox, const Item& item, Before before) {
+  const TagEvent& event = item->entry.event;
+  const auto known = inbox.recent.find(event.uri);
+  Duration wait{};
+  if (known != inbox.recent.end()) {
+    Told& told = known->second;
+    if (const auto under = told.under.extract(event.tag))
+      settle(destination, inbox, under.mapped()->entry.seq);
+    const auto announced = told.announced.extract(event.tag);
+    if (!announced) return settle(destination, inbox, item->entry.seq);
+    wait = std::max(wait, announced.mapped() + queues::InboxLanes<Item>::kApart - clock_.now());
+    if (!told.under.empty() && !before.noted && told.again == 0) {
+      told.again = item->entry.seq;
+      tasks_.spawn("tell_again", tell_again(destination, event.uri));
+    }
+  }
+  if (before.done) return;
+  // Under which of its tags a post was announced is not remembered for ever: then this one is taken back.
+  using TakenBack = queues::InboxLanes<Item>::TakenBack;
+  const TakenBack taken = people_.take_back(destination, event.uri, [&](const Item& waiting) {
+    const bool same = waiting->entry.event.op == Op::kAdd && waiting->entry.event.tag == event.tag;
+    if (same) settle(destination, inbox, waiting->entry.seq);
+    return same;
+  });
+  if (taken == TakenBack::kUnsent) return settle(destination, inbox, item->entry.seq);
+  people_.push(destination, event.uri, item, wait);
+}
+
+void Announcer::make_room(const std::string& destination, Inbox& inbox) {
+  while (inbox.recent.size() >= kRecentMax && !inbox.order.empty()) {
+    const std::string oldest = std::move(inbox.order.front());
+    inbox.order.pop_front();
+    const auto told = inbox.recent.find(oldest);
+    if (told == inbox.recent.end()) continue;
+    told->second.again = 0;
+    decide_if_gathering(destination, inbox, oldest);
+    inbox.recent.erase(told);
+  }
+}
+
+// That place in the feed is done with.
+void Announcer::settle(const std::string& destination, Inbox& inbox, std::uint64_t seq) {
+  inbox.waiting.erase(seq);
+  const std::uint64_t reached = inbox.waiting.empty() ? last_seq_ : inbox.waiting.begin()->first - 1;
+  if (reached <= inbox.acknowledged) return;
+  inbox.acknowledged = reached;
+  moved_.insert(destination);
+}
+
+Task<queues::InboxLanes<Announcer::Item>::Outcome> Announcer::send_to_people(std::string destination,
+                                                                             Item item) {
+  AnnouncementSender::ToldPeople told{AnnouncementSender::Told::kNobody, {}};
+  if (clock_.now() - item->since <= kLifetime) told = co_await sender_.send_to_people(destination, item);
+  Inbox& inbox = inboxes_[destination];
+  const auto known = inbox.recent.find(item->entry.event.uri);
+  if (known != inbox.recent.end()) {
+    const auto announced = known->second.announced.find(item->entry.event.tag);
+    if (announced != known->second.announced.end()) announced->second = clock_.now();
+  }
+  using enum AnnouncementSender::Told;
+  // Who asks for a pause does so for all of the server.
+  const bool pauses =
+      told.told == kAgain && sender_.hosts().of(host_of(destination))->deliver_again > clock_.now();
+  const bool failed = told.told != kTaken && told.told != kNobody && !pauses;
+  if (told.told == kTaken || told.told == kRefused) inbox.fails = false;
+  // What has failed is tried again, and tells when the inbox works.
+  if (failed && told.told != kRefused) inbox.fails = true;
+  const auto waits = inbox.waiting.find(item->entry.seq);
+  // Once: who else gets it hands it over in turn.
+  if (failed && waits != inbox.waiting.end() && waits->second < kHandOversMax &&
+      hand_over(destination, item, waits->second + 1))
+    waits->second = kHandOversMax;
+  if (!is_given_up(destination, told, item->entry.event))
+    co_return queues::InboxLanes<Item>::Outcome{false, std::move(told.because)};
+  if (told.told == kTaken) ++delivered_;
+  settle(destination, inbox, item->entry.seq);
+  co_return queues::InboxLanes<Item>::Outcome{};
+}
+
+// Whether that was the last try; and what it says of the inbox.
+bool Announcer::is_given_up(const std::string& destination, const AnnouncementSender::ToldPeople& told,
+                            const TagEvent& event) {
+  using enum AnnouncementSender::Told;
+  Inbox& inbox = inboxes_[destination];
+  if (told.told == kAgain) return false;
+  if (told.told == kNobody) return true;
+  if (told.told == kGone) {
+    if (!inbox.gone_since) inbox.gone_since = clock_.now();
+    if (clock_.now() - *inbox.gone_since < kGoneAfter) return false;
+    sender_.lost(event.tag, destination);
+    // Whoever follows from there again begins anew.
+    if (followers_.tags_at(destination) <= 1) inbox.gone_since.reset();
+    return true;
+  }
+  inbox.gone_since.reset();
+  if (told.told == kTaken) {
+    inbox.refusals = 0;
+    return true;
+  }
+  if (inbox.refusals == 0) inbox.refusing_since = clock_.now();
+  if (++inbox.refusals == kRefusalsMax)
+    log_.warn("inbox_refuses_everything",
+              {{"inbox", destination},
+               {"why", told.because},
+               {"what_to_do",
+                "ask there whether this node is blocked; after a week of that, nobody there counts "
+                "as a follower any more"}});
+  if (inbox.refusals >= kRefusalsMax && clock_.now() - inbox.refusing_since >= kLifetime) {
+    sender_.lost(event.tag, destination);
+    if (followers_.tags_at(destination) <= 1) inbox.refusals = 0;
+  }
+  return true;
+}
+
+void Announcer::rejected(const std::string& host, const std::set<std::string>& announce_ids) {
+  for (auto& [destination, inbox] : inboxes_) {
+    if (host_of(destination) != host) continue;
+    for (const auto& [uri, told] : inbox.recent) {
+      people_.take_back(destination, uri, [&](const Item& item) {
+        const TagEvent& event = item->entry.event;
+        const bool named =
+            event.op == Op::kAdd && announce_ids.contains(sender_.announce_id_of(destination, event));
+        if (named) settle(destination, inbox, item->entry.seq);
+        return named;
+      });
+    }
+  }
+}
+
+std::map<std::string, unsigned> Announcer::refusing() const {
+  std::map<std::string, unsigned> found;
+  for (const auto& [destination, inbox] : inboxes_) {
+    if (inbox.refusals >= kRefusalsMax) found.emplace(destination, inbox.refusals);
+  }
+  return found;
+}
+
+}  // namespace tagring::delivery
