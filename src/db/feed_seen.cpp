@@ -25,21 +25,24 @@ std::string digest_of(const Tag& tag, const std::string& uri, const std::string&
 struct Seen {
   Op op = Op::kAdd;
   belief::Version version;
+  std::uint64_t added = 0;  // the place in the feed at which the post came under the tag
 };
 
 Result<std::optional<Seen>> last_seen(Connection& db, const std::string& digest) {
-  Statement row = db.query("SELECT op, changed FROM feed_seen WHERE digest = ?", Blob{digest});
+  Statement row = db.query("SELECT op, changed, added FROM feed_seen WHERE digest = ?", Blob{digest});
   TRY(const bool found, row.step());
   if (!found) return std::nullopt;
   const Op op = static_cast<Op>(row.integer(0));
-  return Seen{op, belief::version_of(op == Op::kRemove, row.time(1))};
+  return Seen{op, belief::version_of(op == Op::kRemove, row.time(1)), row.number(2)};
 }
 
 // True if there was none.
-Result<bool> insert_seen(Connection& db, const std::string& digest, Op op, WallTime changed, WallTime now) {
+Result<bool> insert_seen(Connection& db, const std::string& digest, Op op, WallTime changed, WallTime now,
+                         std::uint64_t added = 0) {
   TRY(const std::int64_t inserted,
-      db.run("INSERT INTO feed_seen(digest, op, hour, changed) VALUES(?, ?, ?, ?) ON CONFLICT DO NOTHING",
-             Blob{digest}, static_cast<int>(op), feed_seen::hour_of(now), changed));
+      db.run("INSERT INTO feed_seen(digest, op, hour, changed, added)"
+             " VALUES(?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+             Blob{digest}, static_cast<int>(op), feed_seen::hour_of(now), changed, added));
   return inserted > 0;
 }
 
@@ -60,8 +63,7 @@ Result<void> note_announced(Connection& db, const std::string& digest, WallTime 
 Result<feed_seen::Marked> mark_edit(Connection& db, const TagEvent& event, const std::optional<Seen>& last,
                                     WallTime now) {
   if (last && last->op == Op::kRemove) return feed_seen::Marked{};
-  TRY(const bool fresh,
-      insert_seen(db, digest_of(event.tag, event.uri, event.signed_copy), event.op, {}, now));
+  TRY(const bool fresh, insert_seen(db, digest_of(event.tag, event.uri, event.signed_copy), event.op, {}, now));
   return feed_seen::Marked{fresh, event.changed};
 }
 
@@ -71,7 +73,8 @@ std::int64_t feed_seen::hour_of(WallTime time) {
   return std::chrono::floor<std::chrono::hours>(time).time_since_epoch().count();
 }
 
-Result<feed_seen::Marked> feed_seen::mark(Connection& db, const TagEvent& event, WallTime now) {
+Result<feed_seen::Marked> feed_seen::mark(Connection& db, const TagEvent& event, WallTime now,
+                                          std::uint64_t seq) {
   const std::string digest = digest_of(event.tag, event.uri);
   TRY(const std::optional<Seen> last, last_seen(db, digest));
   if (event.is_edit()) return mark_edit(db, event, last, now);
@@ -83,7 +86,8 @@ Result<feed_seen::Marked> feed_seen::mark(Connection& db, const TagEvent& event,
     TRY_VOID(db.send("DELETE FROM feed_seen WHERE digest = ?", Blob{digest}));
   }
   if (is_later) {
-    TRY_VOID(insert_seen(db, digest, event.op, event.changed, now));
+    const bool enters = event.op == Op::kAdd && !was_there;
+    TRY_VOID(insert_seen(db, digest, event.op, event.changed, now, enters ? seq : last ? last->added : 0));
   }
   if (event.op == Op::kAdd && !was_there) {
     TRY_VOID(note_announced(db, digest, event.changed));
@@ -95,7 +99,8 @@ Result<feed_seen::Marked> feed_seen::mark(Connection& db, const TagEvent& event,
     TRY(has_new_copy, insert_seen(db, digest_of(event.tag, event.uri, event.signed_copy), event.op, {}, now));
   }
   TRY(const WallTime announced, announced_as(db, digest));
-  return Marked{event.op == Op::kAdd || !last || was_there || has_new_copy, announced};
+  const std::uint64_t added = event.op == Op::kRemove && last ? last->added : 0;
+  return Marked{event.op == Op::kAdd || !last || was_there || has_new_copy, announced, added};
 }
 
 Result<bool> feed_seen::is_news(Connection& db, const TagEvent& event) {

@@ -16,10 +16,11 @@ namespace tagring::db::feed_seen {
 struct Marked {
   bool fresh = false;
   WallTime announced{};
+  std::uint64_t added = 0;
 };
-// Whether the event is news (delivery::Store::accept), and from then on it is not; and its
-// TagEvent::announced.
-Result<Marked> mark(sql::Connection& db, const belief::TagEvent& event, WallTime now);
+// Whether the event is news (delivery::Store::accept), and from then on it is not; its TagEvent::announced
+// and FeedEntry::added. `seq`: its place in the feed, if it is news.
+Result<Marked> mark(sql::Connection& db, const belief::TagEvent& event, WallTime now, std::uint64_t seq);
 // What mark() would say.
 Result<bool> is_news(sql::Connection& db, const belief::TagEvent& event);
 // As what the post was announced last under the tag: 0 if never, or as it was published.

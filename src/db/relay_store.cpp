@@ -178,9 +178,10 @@ Result<std::vector<Accepted>> accept_events(Connection& db, const std::vector<Ta
   std::vector<Accepted> answers;
   answers.reserve(events.size());
   std::uint64_t news = 0;
+  TRY(const std::uint64_t last, last_number(db, kFeedSequence));
   for (const TagEvent& event : events) {
-    TRY(const feed_seen::Marked marked, feed_seen::mark(db, event, now));
-    answers.push_back({marked.fresh, 0, 0, marked.announced});
+    TRY(const feed_seen::Marked marked, feed_seen::mark(db, event, now, last + news + 1));
+    answers.push_back({marked.fresh, 0, 0, marked.announced, marked.added});
     news += marked.fresh ? 1 : 0;
   }
   if (news == 0) return answers;
@@ -193,11 +194,12 @@ Result<std::vector<Accepted>> accept_events(Connection& db, const std::vector<Ta
     if (!answers[i].fresh) continue;
     const TagEvent& event = events[i];
     answers[i].feed_seq = feed_seq++;
-    TRY_VOID(db.send(
-        "INSERT INTO feed(seq, accepted, tag, op, uri, author, published, indexable, signed_copy,"
-        " changed, announced) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        answers[i].feed_seq, now, event.tag.canonical(), static_cast<int>(event.op), event.uri, event.author,
-        event.published, event.indexable, event.signed_copy, event.changed, answers[i].announced));
+    TRY_VOID(
+        db.send("INSERT INTO feed(seq, accepted, tag, op, uri, author, published, indexable, signed_copy,"
+                " changed, announced, added) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                answers[i].feed_seq, now, event.tag.canonical(), static_cast<int>(event.op), event.uri,
+                event.author, event.published, event.indexable, event.signed_copy, event.changed,
+                answers[i].announced, answers[i].added));
     // The archive has a post once, whatever it says now.
     const bool of_archive = (event.indexable && !event.is_edit()) || event.op == Op::kRemove;
     if (storage_replicas == 0 || !of_archive) continue;
@@ -218,8 +220,8 @@ struct FeedScan {
 Result<FeedScan> scan_feed(Connection& db, const Segment* segment, std::uint64_t after, std::size_t limit) {
   FeedScan scan{.entries = {}, .at = after, .done = false};
   Statement row = db.walk(
-      "SELECT tag, op, uri, author, published, indexable, signed_copy, changed, announced, seq FROM feed"
-      " WHERE seq > ? ORDER BY seq",
+      "SELECT tag, op, uri, author, published, indexable, signed_copy, changed, announced, seq, added"
+      " FROM feed WHERE seq > ? ORDER BY seq",
       after);
   for (int looked_at = 0; looked_at < kScanRowsMax && scan.entries.size() < limit; ++looked_at) {
     TRY(const bool found, row.step());
@@ -229,7 +231,7 @@ Result<FeedScan> scan_feed(Connection& db, const Segment* segment, std::uint64_t
     }
     scan.at = row.number(9);
     if (segment != nullptr && !segment->contains(Tag::from_canonical(row.text(0)).key())) continue;
-    scan.entries.push_back({scan.at, event_at(row)});
+    scan.entries.push_back({scan.at, event_at(row), row.number(10)});
   }
   scan.done = scan.entries.size() >= limit;
   return scan;

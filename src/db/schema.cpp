@@ -310,6 +310,9 @@ ALTER TABLE consents ADD COLUMN stated INTEGER NOT NULL DEFAULT 0;
 constexpr const char* kVersion16 = R"sql(
 -- Which inboxes were told of an entry, where that is not plain (delivery/told_notes.hpp).
 ALTER TABLE feed ADD COLUMN told TEXT NOT NULL DEFAULT '';
+-- Of a removal: the place of what it takes back. 0: not known.
+ALTER TABLE feed ADD COLUMN added INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE feed_seen ADD COLUMN added INTEGER NOT NULL DEFAULT 0;
 )sql";
 
 struct Migration {

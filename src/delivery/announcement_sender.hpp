@@ -61,6 +61,12 @@ class AnnouncementSender {
   [[nodiscard]] queues::HostPauses& hosts() { return client_.hosts(); }
   // Whoever follows the hashtag there is gone.
   void lost(const Tag& tag, const std::string& inbox) { observer_.lost_follower(tag, inbox); }
+  // Whoever follows there may have been given what came under the hashtag before: nodes and FASP servers ask
+  // for it (docs/protocol.md §7.5), to instances it is replayed.
+  [[nodiscard]] bool gives_past(const Tag& tag, const Followers::Target& target) const {
+    const Via via = target.via();
+    return via == Via::kNode || via == Via::kFasp || observer_.was_replayed(tag, target.host);
+  }
   // The id of the Announce of that post there; empty if nobody there follows the hashtag.
   [[nodiscard]] std::string announce_id_of(const std::string& inbox, const TagEvent& event) const;
 

@@ -102,8 +102,8 @@ bool Announcer::has_reached(const std::string& inbox, std::uint64_t seq) const {
   return !lanes_.contains(inbox) && state->second.waiting.empty();
 }
 
-std::vector<const Followers::Way*> Announcer::ways(const Tag& tag, const std::string& uri,
-                                                   std::uint64_t seq) const {
+std::vector<const Followers::Way*> Announcer::ways(const Tag& tag, const std::string& uri, std::uint64_t seq,
+                                                   std::uint64_t added) const {
   using enum Followers::Use;
   return followers_.ways(tag, uri, [&](const Followers::Way& way) {
     const auto& [destination, target] = way;
@@ -112,6 +112,8 @@ std::vector<const Followers::Way*> Announcer::ways(const Tag& tag, const std::st
     const bool is_known = inbox != inboxes_.end();
     if (is_known && inbox->second.recent.contains(uri))
       return kNeeded;  // what was told there is undone there
+    const bool is_younger = added != 0 && target.since >= added;
+    if (is_younger && !sender_.gives_past(tag, target)) return kNone;
     return is_known && inbox->second.fails ? kFails : kWorks;
   });
 }
@@ -129,11 +131,11 @@ Duration Announcer::spread_of(const Tag& tag) const {
 }
 
 void Announcer::queue(const Item& item, const Past* past, To to) {
-  const auto& [seq, event] = item->entry;
+  const auto& [seq, event, added] = item->entry;
   const std::string author_host = host_of(event.uri);
   const bool is_refused = event.op == Op::kAdd && blocks_.is_refused_by(event.author, event.tag.canonical());
   const Duration spread = spread_of(event.tag);
-  for (const Followers::Way* way : ways(event.tag, event.uri, seq)) {
+  for (const Followers::Way* way : ways(event.tag, event.uri, seq, added)) {
     const auto& [destination, target] = *way;
     const Via via = target.via();
     const bool is_node = via == Via::kNode;

@@ -62,8 +62,10 @@ class Announcer {
   static constexpr std::uint64_t kEver = std::numeric_limits<std::uint64_t>::max();
   // Where something about a post goes under a hashtag: to followers from before that place in the feed. Of
   // people whose server has no shared inbox one gets it for all.
+  // `added`: FeedEntry::added. People who came after what is taken back were not told of it.
   [[nodiscard]] std::vector<const Followers::Way*> ways(const Tag& tag, const std::string& uri,
-                                                        std::uint64_t seq = kEver) const;
+                                                        std::uint64_t seq = kEver,
+                                                        std::uint64_t added = 0) const;
   // People behind that inbox were told of the post lately, or may have been.
   [[nodiscard]] bool has_told(const std::string& inbox, const std::string& uri) const;
   // A server on that host rejects Announces by their ids: they are not sent there again.

@@ -40,7 +40,7 @@ Announcer::Told& Announcer::recall(const std::string& destination, Inbox& inbox,
 // restart.
 void Announcer::keep_away(const std::string& destination, Inbox& inbox, const Item& item, const Past* past,
                           Before before) {
-  const auto& [seq, event] = item->entry;
+  const auto& [seq, event, added] = item->entry;
   if (past == nullptr) return note(inbox, seq, false);
   if (before.told().value_or(true))
     recall(destination, inbox, item).announced.emplace(event.tag, clock_.now());
@@ -48,7 +48,7 @@ void Announcer::keep_away(const std::string& destination, Inbox& inbox, const It
 
 void Announcer::queue_for_people(const std::string& destination, const Item& item, Before before) {
   Inbox& inbox = inbox_of(destination);
-  const auto& [seq, event] = item->entry;
+  const auto& [seq, event, added] = item->entry;
   const std::optional<bool> was_told = before.told();
   if (!before.done && was_told != false) inbox.waiting.try_emplace(seq);
   if (event.op == Op::kRemove) return take_back(destination, inbox, item, before);

@@ -19,7 +19,7 @@ Task<Result<std::size_t>> Feed::take(std::vector<TagEvent> events, unsigned stor
       const std::uint32_t all = (1U << storage_replicas) - 1;
       owners_.add({accepted[i].outbox_seq, Ring::kStorage, events[i], all});
     }
-    FeedEntry entry{accepted[i].feed_seq, std::move(events[i])};
+    FeedEntry entry{accepted[i].feed_seq, std::move(events[i]), accepted[i].added};
     observer_.entered(entry);
     announcer_.push(std::move(entry), to);
   }

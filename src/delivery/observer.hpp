@@ -37,6 +37,8 @@ class Observer {
   virtual void relayed(const Tag& tag, std::size_t bytes) = 0;
   // A follower is gone for good: its inbox does not exist, or refuses us.
   virtual void lost_follower(const Tag& tag, const std::string& inbox) = 0;
+  // The history of the tag was sent to that host, or is being sent.
+  [[nodiscard]] virtual bool was_replayed(const Tag& tag, const std::string& host) const = 0;
   // Sends an announcement to a server that uses this node as a FASP.
   virtual Task<Result<HttpResponse>> deliver_to_fasp_server(std::string inbox, std::string body) = 0;
 

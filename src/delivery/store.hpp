@@ -46,6 +46,7 @@ struct OutboxEntry {
 struct FeedEntry {
   std::uint64_t seq = 0;
   TagEvent event;
+  std::uint64_t added = 0;  // of a removal: the place in the feed of what it takes back; 0: not known
 };
 
 // How announcements of a tag reach a follower.
@@ -158,6 +159,7 @@ class Store {
     std::uint64_t feed_seq = 0;
     std::uint64_t outbox_seq = 0;  // 0 unless owed to the storage owners
     WallTime announced{};          // TagEvent::announced
+    std::uint64_t added = 0;       // FeedEntry::added
   };
   // Appends events that are news to this node: a Remove of what was there, an Add of what was not, if it is
   // later (TagEvent::version) than what is known of (tag, uri); an Add that is later than another

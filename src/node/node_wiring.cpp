@@ -108,6 +108,10 @@ void NodeWiring::lost_follower(const Tag& tag, const std::string& inbox) {
   parts_.relay.followers.lose(tag, inbox);
 }
 
+bool NodeWiring::was_replayed(const Tag& tag, const std::string& host) const {
+  return parts_.instances.replayer.has(host, tag.canonical());
+}
+
 Task<Result<HttpResponse>> NodeWiring::deliver_to_fasp_server(std::string inbox, std::string body) {
   return parts_.fasp.hashtags.deliver(std::move(inbox), std::move(body));
 }

@@ -86,6 +86,10 @@ class Replayer {
   //   "per_minute", "authors_per_day", "started", "failing_since"?, "waits_until"?}], ended ones as well,
   //   until they are replaced.
   [[nodiscard]] json::array list() const;
+  // There is one of that hashtag to that host, under way or ended.
+  [[nodiscard]] bool has(const std::string& host, const std::string& tag) const {
+    return replays_.contains({host, tag});
+  }
   [[nodiscard]] std::size_t active() const;
 
  private:

@@ -70,8 +70,11 @@ Result<void> HashtagFollowers::check_room(const std::vector<delivery::Follower>&
 Task<Result<void>> HashtagFollowers::follow(std::vector<delivery::Follower> followers) {
   CO_TRY_VOID(check_room(followers));
   std::vector<Tag> wanted;
-  for (const delivery::Follower& follower : followers) {
+  for (delivery::Follower& follower : followers) {
     if (follower.via != delivery::Via::kNode) wanted.push_back(follower.tag);
+    // What the inbox was told for others, who may leave, is to be undone there.
+    const auto* target = followers_.target(follower.tag, follower.inbox);
+    if (target != nullptr && follower.since == 0) follower.since = target->since;
   }
   CO_TRY(const std::vector<delivery::Follower> stored, co_await store_.follow(std::move(followers)));
   for (const delivery::Follower& follower : stored) {

@@ -563,6 +563,23 @@ TEST_P(RelayStore, NotesGatherBesideTheirEntryAndGoWithIt) {
   EXPECT_EQ(must(store().notes(0, 3)), (delivery::Store::Notes{{3, "b"}}));
 }
 
+TEST_P(RelayStore, ARemovalKnowsThePlaceOfWhatItTakesBack) {
+  accept({add("ants"_tag), add("cats"_tag)});
+  accept({changed(at(50), add("cats"_tag))});  // people were told before
+  EXPECT_EQ(accept({changed(at(100), removal("cats"_tag))}).front().added, 2U);
+  EXPECT_EQ(feed().back().added, 2U);
+  accept({changed(at(200), add("cats"_tag))});
+  const std::uint64_t again = feed().back().seq;
+  clock.wall += std::chrono::days(20);
+  must(store().prune_feed(UINT64_MAX, clock.wall));
+  reopen();
+  TagEvent with_copy = removal("cats"_tag);
+  EXPECT_EQ(accept({with_copy}).front().added, again);
+  with_copy.signed_copy = "copy https://tags.a.example";
+  EXPECT_EQ(accept({with_copy}).front().added, again) << "who was told hears of the copy, too";
+  EXPECT_EQ(accept({removal("cats"_tag, "https://b.example/2")}).front().added, 0U) << "it was never here";
+}
+
 // --- subscriptions -------------------------------------------------------------------------------------
 
 TEST_P(RelayStore, ATagIsWantedWhileItHasAReason) {

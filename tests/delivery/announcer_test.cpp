@@ -21,7 +21,11 @@ const std::string kPeople = "https://social.example/inbox";
 class Lost final : public SilentObserver {
  public:
   void lost_follower(const Tag& /*tag*/, const std::string& inbox) override { inboxes.push_back(inbox); }
+  [[nodiscard]] bool was_replayed(const Tag& /*tag*/, const std::string& host) const override {
+    return host == replayed;
+  }
   std::vector<std::string> inboxes;
+  std::string replayed;
 };
 
 class AnnouncerTest : public RoleTest {
@@ -348,7 +352,7 @@ class Restarting : public AnnouncerTest {
     for (std::size_t i = 0; i < events.size(); ++i) {
       last = accepted->at(i).feed_seq;
       events[i].announced = accepted->at(i).announced;
-      now->push({last, events[i]});
+      now->push({last, events[i], accepted->at(i).added});
     }
   }
   void restart() {
@@ -463,6 +467,28 @@ TEST_F(Restarting, WhatCameWhileTheyWereKeptApartIsNotUndone) {
   restart();
   enter_stored({"dogs"_tag}, Op::kRemove, /*is_edit=*/false);
   EXPECT_THAT(told(), IsEmpty());
+}
+
+TEST_F(Restarting, WhoCameAfterAPostDoesNotHearOfItsEnd) {
+  const std::string late = "https://late.example/inbox";
+  const std::string replayed = "https://replayed.example/inbox";
+  for (const bool restarts : {false, true}) {
+    enter_stored({"dogs"_tag}, Op::kAdd);
+    EXPECT_THAT(told(), ElementsAre("Announce dogs"));
+    for (const std::string& inbox : {late, replayed})
+      followers.add({"dogs"_tag, inbox + "/of-somebody", inbox, "", Via::kTagRelay, last});
+    followers.add({"dogs"_tag, kNode + "/of-somebody", kNode, "", Via::kNode, last});
+    lost.replayed = "replayed.example";
+    if (restarts) restart();
+    enter_stored({"dogs"_tag}, Op::kRemove);
+    loop.run_for(std::chrono::seconds(3));
+    EXPECT_THAT(web.posted_to(late), IsEmpty());
+    EXPECT_THAT(web.posted_to(replayed), SizeIs(1)) << "what came before was replayed";
+    EXPECT_THAT(web.posted_to(kNode), SizeIs(1)) << "nodes ask for what they missed";
+    EXPECT_THAT(told(), ElementsAre("Undo dogs"));
+    for (const std::string& inbox : {late, replayed, kNode})
+      followers.remove("dogs"_tag, inbox + "/of-somebody");
+  }
 }
 
 TEST_F(AnnouncerTest, TheFeedKeepsForADayWhatAllHaveTakenAndLongerWhatSomebodyHasNot) {

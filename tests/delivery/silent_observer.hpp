@@ -18,6 +18,9 @@ class SilentObserver : public Observer {
   void entered(const FeedEntry& /*entry*/) override {}
   void relayed(const Tag& /*tag*/, std::size_t /*bytes*/) override {}
   void lost_follower(const Tag& /*tag*/, const std::string& /*inbox*/) override {}
+  [[nodiscard]] bool was_replayed(const Tag& /*tag*/, const std::string& /*host*/) const override {
+    return false;
+  }
   Task<Result<HttpResponse>> deliver_to_fasp_server(std::string /*inbox*/, std::string /*body*/) override {
     co_return HttpResponse();
   }

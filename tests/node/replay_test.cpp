@@ -469,6 +469,26 @@ TEST_F(Replaying, TheDaysPostsOfBeforeTheSubscriptionAreHistoryAsAnyOther) {
   EXPECT_THAT(announced(), ElementsAre(37, 36, 35, 34, 33, 32, 31));
 }
 
+// Who was told of a post only by a replay has it, and who was told by nobody has not.
+TEST_F(Replaying, WhatWasReplayedIsUndoneWhenItIsDeletedAndNothingElseOfBeforeTheSubscription) {
+  const Author replayed = publish(1, {"dogs"});
+  const Author other = publish(2, {"birds"});
+  subscribe("dogs");
+  subscribe("birds");
+  EXPECT_EQ(replay({}, "dogs").status, 200);
+  settle(minutes(1));
+  ASSERT_THAT(announced(), ElementsAre(1));
+  start(config());
+  internet.calls.clear();
+  EXPECT_EQ(post_signed(delete_text("https://home1.example/notes/1", replayed.id), replayed).status, 202);
+  EXPECT_EQ(post_signed(delete_text("https://home2.example/notes/2", other.id), other).status, 202);
+  settle();
+  const std::vector<json::object> sent = internet.posted_to(kInbox);
+  ASSERT_THAT(sent, SizeIs(1));
+  EXPECT_EQ(json::id_of(sent[0], "type"), "Undo");
+  EXPECT_EQ(sent[0].at("object").at("object"), "https://home1.example/notes/1");
+}
+
 TEST_F(Replaying, ARestartForgetsNoneOfTheDaysAuthorsUnderAnyHashtag) {
   subscribe("dogs");
   for (int i = 31; i <= 35; ++i)
