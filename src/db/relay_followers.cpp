@@ -263,10 +263,14 @@ Task<Result<void>> SqliteRelayStore::advance(Cursors cursors, Notes notes) {
   return database_.write(
       [cursors = std::move(cursors), notes = std::move(notes)](Connection& db) -> Result<void> {
         for (const auto& [inbox, cursor] : cursors) {
-          TRY_VOID(db.send(
-              "INSERT INTO inboxes(inbox, acknowledged) VALUES(?, ?) ON CONFLICT(inbox) DO UPDATE SET"
-              " acknowledged = excluded.acknowledged WHERE excluded.acknowledged > inboxes.acknowledged",
-              inbox, cursor.acknowledged));
+          TRY_VOID(
+              db.send("INSERT INTO inboxes(inbox, acknowledged, gone_since, refusing_since, refusals)"
+                      " VALUES(?, ?, ?, ?, ?) ON CONFLICT(inbox) DO UPDATE SET acknowledged = CASE"
+                      " WHEN excluded.acknowledged > inboxes.acknowledged THEN excluded.acknowledged"
+                      " ELSE inboxes.acknowledged END, gone_since = excluded.gone_since,"
+                      " refusing_since = excluded.refusing_since, refusals = excluded.refusals",
+                      inbox, cursor.acknowledged, cursor.gone_since.value_or(WallTime()),
+                      cursor.refusing_since, cursor.refusals));
         }
         for (const auto& [seq, note] : notes) {
           TRY_VOID(db.send("UPDATE feed SET told = told || ? WHERE seq = ?", note, seq));
@@ -278,11 +282,13 @@ Task<Result<void>> SqliteRelayStore::advance(Cursors cursors, Notes notes) {
 Task<Result<delivery::Store::Cursors>> SqliteRelayStore::cursors() {
   return database_.read([](Connection& db) -> Result<Cursors> {
     Cursors cursors;
-    Statement row = db.query("SELECT inbox, acknowledged FROM inboxes");
+    Statement row = db.query("SELECT inbox, acknowledged, gone_since, refusing_since, refusals FROM inboxes");
     for (;;) {
       TRY(const bool found, row.step());
       if (!found) return cursors;
-      cursors.emplace(row.text(0), Cursor{row.number(1)});
+      const bool is_gone = row.integer(2) != 0;
+      cursors.emplace(row.text(0), Cursor{row.number(1), is_gone ? std::optional(row.time(2)) : std::nullopt,
+                                          row.time(3), static_cast<unsigned>(row.integer(4))});
     }
   });
 }

@@ -313,6 +313,10 @@ ALTER TABLE feed ADD COLUMN told TEXT NOT NULL DEFAULT '';
 -- Of a removal: the place of what it takes back. 0: not known.
 ALTER TABLE feed ADD COLUMN added INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE feed_seen ADD COLUMN added INTEGER NOT NULL DEFAULT 0;
+-- Since when an inbox is not there (0: it is), and refuses, and how often in a row.
+ALTER TABLE inboxes ADD COLUMN gone_since INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE inboxes ADD COLUMN refusing_since INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE inboxes ADD COLUMN refusals INTEGER NOT NULL DEFAULT 0;
 )sql";
 
 struct Migration {
@@ -335,7 +339,7 @@ constexpr std::array kMigrations = {
     Migration{kVersion13, "makes room for what was corrected, and for evidence"},
     Migration{kVersion14, "lets hashtags that are put back come back"},
     Migration{kVersion15, "makes room for when authors said what they wish"},
-    Migration{kVersion16, "makes room for who was told"}};
+    Migration{kVersion16, "makes room for who was told, and for who refuses"}};
 static_assert(kMigrations.size() == kSchemaVersion);
 
 // No database on PostgreSQL is older: up to this one, tables have no rows.

@@ -54,6 +54,9 @@ Task<Result<void>> Announcer::load() {
   for (const auto& [destination, cursor] : cursors) {
     Inbox& inbox = inbox_of(destination);
     inbox.acknowledged = cursor.acknowledged;
+    if (cursor.gone_since) inbox.gone_since = instant_of(*cursor.gone_since);
+    inbox.refusing_since = instant_of(cursor.refusing_since);
+    inbox.refusals = cursor.refusals;
   }
   // Hashtag by hashtag it would be decided otherwise than it was of all together.
   for (auto& [destination, inbox] : inboxes_) {
@@ -221,6 +224,9 @@ Task<void> Announcer::save_cursors() {
     const Inbox& inbox = inboxes_[destination];
     Store::Cursor& cursor = cursors[destination];
     cursor.acknowledged = inbox.acknowledged;
+    if (inbox.gone_since) cursor.gone_since = wall_time_of(*inbox.gone_since);
+    cursor.refusals = inbox.refusals;
+    if (inbox.refusals > 0) cursor.refusing_since = wall_time_of(inbox.refusing_since);
   }
   const Store::Notes notes = std::exchange(notes_, {});
   const Result<void> saved = co_await store_.advance(std::move(cursors), notes);
@@ -228,6 +234,12 @@ Task<void> Announcer::save_cursors() {
   if (saved) co_return;
   for (const auto& [seq, text] : notes) notes_[seq].insert(0, text);
 }
+
+Instant Announcer::instant_of(WallTime time) const {
+  return clock_.now() - std::max(Duration::zero(), clock_.wall_now() - time);
+}
+
+WallTime Announcer::wall_time_of(Instant time) const { return clock_.wall_now() - (clock_.now() - time); }
 
 Task<void> Announcer::prune() {
   std::uint64_t least = last_seq_;

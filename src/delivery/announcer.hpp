@@ -97,6 +97,9 @@ class Announcer {
     Instant refusing_since;
     unsigned refusals = 0;  // in a row
   };
+  // Between the clock that is kept on disk and the one that nobody sets.
+  [[nodiscard]] Instant instant_of(WallTime time) const;
+  [[nodiscard]] WallTime wall_time_of(Instant time) const;
 
   // What is known from before a restart of an entry of the feed, and of an inbox in particular.
   struct Past {

@@ -260,6 +260,7 @@ bool Announcer::is_given_up(const std::string& destination, const AnnouncementSe
   Inbox& inbox = inboxes_[destination];
   if (told.told == kAgain) return false;
   if (told.told == kNobody) return true;
+  moved_.insert(destination);
   if (told.told == kGone) {
     if (!inbox.gone_since) inbox.gone_since = clock_.now();
     if (clock_.now() - *inbox.gone_since < kGoneAfter) return false;

@@ -223,6 +223,9 @@ class Store {
   // How an inbox takes the feed.
   struct Cursor {
     std::uint64_t acknowledged = 0;           // up to there; never goes back
+    std::optional<WallTime> gone_since = {};  // it is not there (404, 410)
+    WallTime refusing_since = {};
+    unsigned refusals = 0;  // in a row, since then
     friend bool operator==(const Cursor&, const Cursor&) = default;
   };
   using Cursors = std::map<std::string, Cursor>;  // by inbox

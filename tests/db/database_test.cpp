@@ -157,6 +157,28 @@ TEST(Migration, AHistoryOfVersion2IsKeptAndCanBeDivided) {
   EXPECT_EQ(must(history.sets()).size(), 1U);
 }
 
+TEST(Migration, WhoFollowedInVersion15IsToldAsBefore) {
+  const TemporaryDirectory directory;
+  {
+    auto db = Connection::open(directory.file("db"));
+    ASSERT_TRUE(db);
+    ASSERT_TRUE(migrate(*db, 15));
+    ASSERT_TRUE(db->run("INSERT INTO inboxes(inbox, acknowledged) VALUES('https://f.example/inbox', 7)"));
+    ASSERT_TRUE(
+        db->run("INSERT INTO feed(seq, accepted, tag, op, uri, author, published, indexable)"
+                " VALUES(8, 10, 'cats', 1, 'https://a.example/1', 'https://a.example/u', 5, 0)"));
+  }
+  const ManualClock clock;
+  auto stores = open_stores({.path = directory.file("db"), .vfs = {}, .mode = Mode::kInline}, clock);
+  ASSERT_TRUE(stores) << stores.error().message;
+  const delivery::Store::Cursor cursor = must((*stores)->relay.cursors()).at("https://f.example/inbox");
+  EXPECT_EQ(cursor, delivery::Store::Cursor{7});
+  const auto feed = must((*stores)->relay.feed(0, 9));
+  ASSERT_EQ(feed.size(), 1U);
+  EXPECT_EQ(feed[0].added, 0U);
+  EXPECT_TRUE(must((*stores)->relay.notes(0, 9)).empty());
+}
+
 std::vector<std::string> tables_of(Connection& db) {
   std::vector<std::string> found;
   Statement row = db.query("SELECT coalesce(sql, name) FROM sqlite_schema ORDER BY name");

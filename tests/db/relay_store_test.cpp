@@ -537,13 +537,16 @@ TEST_P(RelayStore, LettersWaitUntilTheyAreDropped) {
 }
 
 TEST_P(RelayStore, CursorsNeverGoBackAndGoWithTheLastFollower) {
+  using Cursor = delivery::Store::Cursor;
   const std::string inbox = "https://f.example/inbox";
   must(store().follow(
       {follower("cats"_tag, "https://f.example/a"), follower("dogs"_tag, "https://f.example/a")}));
   must(store().advance({{inbox, {7}}}, {}));
-  must(store().advance({{inbox, {5}}}, {}));
+  must(store().advance({{inbox, {5, at(3), at(4), 20}}}, {}));
   reopen();
-  EXPECT_EQ(must(store().cursors()), (delivery::Store::Cursors{{inbox, {7}}}));
+  EXPECT_EQ(must(store().cursors()), (delivery::Store::Cursors{{inbox, {7, at(3), at(4), 20}}}));
+  must(store().advance({{inbox, {8}}}, {}));
+  EXPECT_EQ(must(store().cursors()).at(inbox), Cursor{8}) << "it takes something again";
   must(store().unfollow({{"cats"_tag, "https://f.example/a"}}));
   EXPECT_EQ(must(store().cursors()).size(), 1U);
   // Moves to another inbox.

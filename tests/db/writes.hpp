@@ -172,7 +172,7 @@ inline constexpr std::array kRelay = {
           [](Stores& s, Rng& rng) {
             const std::string inbox = pick(rng, "https://f.example/inbox", 3);
             return done(
-                s.relay.advance({{inbox, {rng.below(100)}}}, {{1, name(rng)}}));
+                s.relay.advance({{inbox, {rng.below(100), moment(rng), moment(rng), 3}}}, {{1, name(rng)}}));
           }},
     Write{
         "write_letter",

@@ -491,6 +491,39 @@ TEST_F(Restarting, WhoCameAfterAPostDoesNotHearOfItsEnd) {
   }
 }
 
+TEST_F(Restarting, TheDaysForWhichAnInboxIsGoneGoOn) {
+  web.statuses[kPeople] = 410;
+  announcer.start();
+  enter_stored({"dogs"_tag}, Op::kAdd);
+  loop.run_for(days(2));
+  restart();
+  EXPECT_THAT(lost.inboxes, IsEmpty());
+  loop.run_for(Announcer::kGoneAfter - days(2) - std::chrono::hours(1));
+  EXPECT_THAT(lost.inboxes, IsEmpty());
+  loop.run_for(std::chrono::hours(2));
+  EXPECT_THAT(lost.inboxes, ElementsAre(kPeople));
+}
+
+TEST_F(Restarting, SoDoesTheWeekForWhichItRefusesEverything) {
+  web.statuses[kPeople] = 403;
+  announcer.start();
+  const auto enter_some = [&](unsigned count) {
+    for (unsigned i = 0; i < count; ++i) {
+      const std::string uri = "https://author.example/n" + std::to_string(last);
+      const TagEvent event{"dogs"_tag, Op::kAdd, uri, "https://author.example/u", clock.wall_now(), true};
+      last = run(stores->relay.accept({event}, 0))->front().feed_seq;
+      now->push({last, event});
+    }
+    loop.run_for(std::chrono::minutes(1));
+  };
+  enter_some(Announcer::kRefusalsMax + 1);
+  restart();
+  EXPECT_THAT(now->refusing(), ElementsAre(std::pair(kPeople, Announcer::kRefusalsMax + 1)));
+  loop.run_for(Announcer::kLifetime);
+  enter_some(1);
+  EXPECT_THAT(lost.inboxes, ElementsAre(kPeople));
+}
+
 TEST_F(AnnouncerTest, TheFeedKeepsForADayWhatAllHaveTakenAndLongerWhatSomebodyHasNot) {
   follow("cats"_tag, kNode, Via::kNode);
   web.statuses[kNode] = 503;
