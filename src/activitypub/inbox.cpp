@@ -106,7 +106,7 @@ Task<HttpResponse> Inbox::dispatch(fediverse::Activity activity, fediverse::Remo
                                    std::move(signed_body));
   }
   if (auto* update = std::get_if<fediverse::UpdateActor>(&content))
-    co_return co_await posts_.changed(activity.actor, std::move(update->profile));
+    co_return co_await posts_.changed(activity.actor, std::move(*update), std::move(envelope.body));
   if (auto* deletion = std::get_if<fediverse::Delete>(&content))
     co_return co_await posts_.deletion(std::move(*deletion), activity.actor, std::move(envelope.body));
   if (auto* told = std::get_if<fediverse::Told>(&content))

@@ -32,9 +32,11 @@ Task<HttpResponse> PostActivities::deletion(fediverse::Delete deletion, std::str
       co_await publisher_.deletion(std::move(deletion.uri), std::move(actor), std::move(signed_body)));
 }
 
-Task<HttpResponse> PostActivities::changed(std::string author,
-                                           std::optional<fediverse::RemoteActor> profile) {
-  co_return respond(co_await publisher_.changed(std::move(author), std::move(profile)));
+Task<HttpResponse> PostActivities::changed(std::string author, fediverse::UpdateActor update,
+                                           std::string body) {
+  std::string signed_body = update.is_signed && update.suspends() ? std::move(body) : std::string();
+  co_return respond(
+      co_await publisher_.changed(std::move(author), std::move(update.profile), std::move(signed_body)));
 }
 
 Task<HttpResponse> PostActivities::gone(std::string author) {

@@ -32,7 +32,9 @@ class PostActivities {
                                         std::string signed_body = {});
   // Of a post, or of the account itself. `body`: the Delete as it came.
   [[nodiscard]] Task<HttpResponse> deletion(fediverse::Delete deletion, std::string actor, std::string body);
-  [[nodiscard]] Task<HttpResponse> changed(std::string author, std::optional<fediverse::RemoteActor> profile);
+  // `body`: the Update as it came.
+  [[nodiscard]] Task<HttpResponse> changed(std::string author, fediverse::UpdateActor update,
+                                           std::string body);
   // Of an account whose signature cannot be checked any more.
   [[nodiscard]] Task<HttpResponse> gone(std::string author);
   // The author may have blocked this node: then what is published of it is taken back.

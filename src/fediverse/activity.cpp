@@ -88,7 +88,7 @@ Result<Content> parse_post(const Source& source) {
 Result<Content> parse_update(const Source& source) {
   const json::value* object = source.only_object();
   if (object != nullptr && json::id_of(*object) == source.actor) {
-    UpdateActor update;
+    UpdateActor update{.profile = {}, .is_signed = is_signed(source)};
     if (const json::object* o = source.inner()) {
       Result<RemoteActor> profile = parse_actor(*o, source.actor);
       if (profile) update.profile = *std::move(profile);

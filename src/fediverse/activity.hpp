@@ -28,6 +28,8 @@ struct Update {
 // whole.
 struct UpdateActor {
   std::optional<RemoteActor> profile;
+  bool is_signed = false;  // as of Delete
+  [[nodiscard]] bool suspends() const { return profile && profile->suspended; }
 };
 // A Create or Update whose post is given by its URI alone, on the actor's server.
 struct Told {

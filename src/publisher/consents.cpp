@@ -81,10 +81,10 @@ Task<Result<void>> Consents::ask(std::string author) {
   co_return co_await look_later(std::move(author), kLifetime);
 }
 
-Task<Result<void>> Consents::state(fediverse::RemoteActor author) {
+Task<Result<void>> Consents::state(fediverse::RemoteActor author, std::string signed_body) {
   delivery::Consent consent = read(author);
   consent.stated = clock_.wall_now();
-  CO_TRY_VOID(co_await learn(author.id, consent, clock_.now()));
+  CO_TRY_VOID(co_await learn(author.id, consent, clock_.now(), std::move(signed_body)));
   co_return co_await look_later(std::move(author.id), kLifetime);
 }
 
@@ -224,8 +224,8 @@ bool Consents::is_outdated(Instant as_of, WallTime stated) const {
   return is_before || std::chrono::abs(clock_.wall_now() - stated) < kLifetime;
 }
 
-Task<Result<delivery::Consent>> Consents::learn(std::string author, delivery::Consent consent,
-                                                Instant as_of) {
+Task<Result<delivery::Consent>> Consents::learn(std::string author, delivery::Consent consent, Instant as_of,
+                                                std::string signed_body) {
   const bool is_fetched = consent.stated == WallTime();
   CO_TRY(const std::optional<delivery::Consent> before, co_await store_.consent(author));
   if (before && is_fetched && is_outdated(as_of, before->stated)) co_return *before;
@@ -233,10 +233,10 @@ Task<Result<delivery::Consent>> Consents::learn(std::string author, delivery::Co
     remember(author, consent);
     co_return consent;
   }
-  if (before && before->archive && !consent.archive) {
-    CO_TRY_VOID(co_await withdraw(author, /*from_archive_only=*/consent.relay));
-  } else if (before && before->relay && !consent.relay) {
-    CO_TRY_VOID(co_await withdraw(author, /*from_archive_only=*/false));
+  const bool leaves_archive = before && before->archive && !consent.archive;
+  if ((before && before->relay && !consent.relay) || leaves_archive) {
+    std::string signed_copy = signed_body.empty() ? std::string() : copies_.keep(signed_body);
+    CO_TRY_VOID(co_await withdraw(author, /*from_archive_only=*/consent.relay, std::move(signed_copy)));
   }
   CO_TRY_VOID(co_await store_.save_consent(author, consent));
   remember(author, consent);

@@ -72,8 +72,8 @@ class Consents {
   // owed to the owners.
   [[nodiscard]] Task<Result<void>> learn(Profile profile);
   // What the author's server has signed just now: no copy that was fetched, or may be, from before that
-  // counts more, also after a restart.
-  [[nodiscard]] Task<Result<void>> state(fediverse::RemoteActor author);
+  // counts more, also after a restart. `signed_body` as in Publisher::changed.
+  [[nodiscard]] Task<Result<void>> state(fediverse::RemoteActor author, std::string signed_body = {});
   // Fetches the profile, learns from it, and looks again when it cannot be an old copy any more.
   [[nodiscard]] Task<Result<void>> ask(std::string author);
   [[nodiscard]] Task<Result<Profile>> fetch(std::string author);
@@ -109,8 +109,9 @@ class Consents {
   Task<void> look_was_in_vain(delivery::ProfileLook due, Duration wait, unsigned most);
   [[nodiscard]] Duration note_silent(const std::string& host_or_author);
   Task<Result<void>> look_later(std::string author, Duration wait, unsigned missing = 0);
-  // Returns what counts now.
-  Task<Result<delivery::Consent>> learn(std::string author, delivery::Consent consent, Instant as_of);
+  // Returns what counts now. `signed_body`: what ends all posts of the author, if others believe it.
+  Task<Result<delivery::Consent>> learn(std::string author, delivery::Consent consent, Instant as_of,
+                                        std::string signed_body = {});
   [[nodiscard]] bool is_outdated(Instant as_of, WallTime stated) const;
   // `signed_copy`: delivery::TagEvent::signed_copy of what was signed; empty if nothing was.
   Task<Result<void>> withdraw(std::string author, bool from_archive_only, std::string signed_copy = {});

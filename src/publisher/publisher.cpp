@@ -211,15 +211,15 @@ Task<Result<void>> Publisher::take_out(std::string uri) {
 
 // --- authors -----------------------------------------------------------------------------------------------
 
-Task<Publisher::Outcome> Publisher::changed(std::string author,
-                                            std::optional<fediverse::RemoteActor> profile) {
+Task<Publisher::Outcome> Publisher::changed(std::string author, std::optional<fediverse::RemoteActor> profile,
+                                            std::string signed_body) {
   consents_.forget_profile(author);
   if (!instances_.may_publish(author)) {
     CO_TRY(const std::optional<delivery::Consent> known, co_await consents_.known(author));
     if (!known) co_return "nobody whose posts are relayed here";
   }
   if (profile) {
-    CO_TRY_VOID(co_await consents_.state(*std::move(profile)));
+    CO_TRY_VOID(co_await consents_.state(*std::move(profile), std::move(signed_body)));
     co_return "";
   }
   CO_TRY_VOID(co_await consents_.ask(std::move(author)));

@@ -63,8 +63,10 @@ class Publisher {
   [[nodiscard]] Task<Outcome> deletion(std::string uri, std::string actor, std::string signed_body);
   // Takes a post out of every hashtag, if it is known here.
   [[nodiscard]] Task<Result<void>> take_out(std::string uri);
-  // The author's profile has changed: to that, if the author's server said so.
-  [[nodiscard]] Task<Outcome> changed(std::string author, std::optional<fediverse::RemoteActor> profile);
+  // The author's profile has changed: to that, if the author's server said so. `signed_body`: the Update as
+  // it came, if the account is suspended by it and others believe it whoever brings it; else empty.
+  [[nodiscard]] Task<Outcome> changed(std::string author, std::optional<fediverse::RemoteActor> profile,
+                                      std::string signed_body = {});
   // Takes everything of an author back who has blocked this node, if so.
   [[nodiscard]] Task<Result<void>> refused_by(std::string author);
   // The author's account is gone. Who said so without a signature that could be checked is believed if it is.

@@ -21,7 +21,7 @@ constexpr std::array<Duration, 4> kWaits = {std::chrono::seconds(10), std::chron
                                             std::chrono::minutes(5), std::chrono::minutes(30)};
 
 // What a copy says of which post, or account; no URI unless its server signed it so that others believe it,
-// and it is of a public post.
+// and it is of a public post. Who is suspended has nothing there any more.
 struct Said {
   std::string uri;
   bool deletes = false;
@@ -31,6 +31,8 @@ Said read(const std::string& body, WallTime now) {
   if (!activity) return {};
   if (const auto* deletion = std::get_if<fediverse::Delete>(&activity->content))
     return deletion->is_signed ? Said{deletion->uri, true} : Said();
+  if (const auto* account = std::get_if<fediverse::UpdateActor>(&activity->content))
+    return account->is_signed && account->suspends() ? Said{activity->actor, true} : Said();
   const auto* update = std::get_if<fediverse::Update>(&activity->content);
   const bool passes = update != nullptr && update->is_signed &&
                       update->note.visibility == fediverse::Visibility::kPublic &&

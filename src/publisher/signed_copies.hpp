@@ -57,7 +57,7 @@ class SignedCopies {
   // Answers GET kPath?sha256=….
   [[nodiscard]] Task<HttpResponse> answer(HttpRequest request);
   // An event names a copy: it goes to those who follow the hashtag here and are no nodes, once each. One copy
-  // may be named for many posts: that of the deletion of their author's account.
+  // may be named for many posts: that of the end of their author's account.
   void hand_on(const delivery::TagEvent& event);
   // The same under all hashtags that the post has or had, for its publisher's node: through the rings events
   // go to others only.

@@ -32,6 +32,7 @@ class Copies : public NodeTest {
   PostText post{.uri = "https://home.example/notes/1", .author = alice.id, .tags = {"cats", "dogs"}};
   PostText theirs{
       .uri = "https://peer.example/notes/1", .author = "https://peer.example/users/u", .tags = {"cats"}};
+  std::string updated;  // of what is brought, if there is any
 
   static std::string signed_text(const std::string& text) {
     json::object activity = json::parse_object(text).value();
@@ -55,15 +56,26 @@ class Copies : public NodeTest {
   // The peer's node says that its author's server signed this.
   std::string bring(const std::string& type, const std::string& copy,
                     const std::string& from = "https://tags.peer.example") {
+    return bring(peer, type, copy, from);
+  }
+  std::string bring(const Author& sender, const std::string& type, const std::string& copy,
+                    const std::string& from) {
     const std::string hash = to_hex(crypto::sha256(copy));
-    json::object batch = json::parse_object(batch_text(type, peer, origin + "/relay", {theirs})).value();
-    batch["object"].as_array().at(0).as_object()["signed"] = json::object{{"sha256", hash}, {"origin", from}};
-    EXPECT_THAT(refusals_of(post_signed(json::serialize(batch), peer)), IsEmpty());
+    json::object batch = json::parse_object(batch_text(type, sender, origin + "/relay", {theirs})).value();
+    json::object& item = batch["object"].as_array().at(0).as_object();
+    item["signed"] = json::object{{"sha256", hash}, {"origin", from}};
+    if (!updated.empty()) item["updated"] = updated;
+    EXPECT_THAT(refusals_of(post_signed(json::serialize(batch), sender)), IsEmpty());
     settle();
     return from + "/tagring/v1/signed";
   }
-  void serve_copies(const std::string& body) {
-    internet.answers["https://tags.peer.example/tagring/v1/signed"] = [body](const HttpCall&) {
+  std::ptrdiff_t fetched_from(const std::string& node_origin) {
+    return std::ranges::count_if(internet.calls, [&](const HttpCall& call) {
+      return call.url.text().starts_with(node_origin + "/tagring/v1/signed");
+    });
+  }
+  void serve_copies(const std::string& body, const std::string& from = "https://tags.peer.example") {
+    internet.answers[from + "/tagring/v1/signed"] = [body](const HttpCall&) {
       HttpResponse response = with_status(200, body);
       response.headers.add("Content-Type", "application/activity+json");
       return Result<HttpResponse>(response);
@@ -111,6 +123,64 @@ TEST_F(Copies, TheDeletionOfAnAccountIsHandedOnAsItsServersNodeTells) {
   serve_copies(deletion);
   bring("Remove", deletion);
   EXPECT_EQ(std::ranges::count(bodies_at(kInbox), deletion), 1);
+}
+
+// [Mastodon signs an Update with `suspended` for everybody in whose reach the account is]
+TEST_F(Copies, SoDoesItsSuspension) {
+  follow();
+  publish(create_text(post));
+  post.uri = "https://home.example/notes/2";
+  publish(create_text(post));
+  const auto update = [&](bool suspended, int number) {
+    json::object actor = json::parse_object(alice.document()).value();
+    actor["suspended"] = suspended;
+    return json::serialize(json::object{{"id", alice.id + "#updates/" + std::to_string(number)},
+                                        {"type", "Update"},
+                                        {"actor", alice.id},
+                                        {"object", actor}});
+  };
+  const std::string change = signed_text(update(false, 1));
+  publish(change);
+  const std::string suspension = signed_text(update(true, 2));
+  publish(suspension);
+  publish(suspension);
+  EXPECT_EQ(std::ranges::count(bodies_at(kInbox), suspension), 1);
+  EXPECT_EQ(std::ranges::count(bodies_at(kInbox), change), 0) << "a profile is nobody's concern here";
+  EXPECT_THAT(history("cats"), IsEmpty());
+  EXPECT_EQ(get("/tagring/v1/signed?sha256=" + to_hex(crypto::sha256(suspension))).body, suspension);
+}
+
+TEST_F(Copies, AnUnsignedSuspensionIsHandedOnToNobody) {
+  follow();
+  publish(create_text(post));
+  json::object actor = json::parse_object(alice.document()).value();
+  actor["suspended"] = true;
+  const std::string suspension = json::serialize(json::object{
+      {"id", alice.id + "#updates/1"}, {"type", "Update"}, {"actor", alice.id}, {"object", actor}});
+  publish(suspension);
+  EXPECT_THAT(history("cats"), IsEmpty());
+  EXPECT_THAT(bodies_at(kInbox), Not(Contains(suspension)));
+}
+
+TEST_F(Copies, TheSuspensionOfAnAccountIsHandedOnAsItsServersNodeTells) {
+  follow();
+  publish_theirs();
+  Author author = make_author(theirs.author);
+  const auto update = [&](bool suspended) {
+    json::object actor = json::parse_object(author.document()).value();
+    actor["suspended"] = suspended;
+    return signed_text(json::serialize(json::object{
+        {"id", author.id + "#updates/1"}, {"type", "Update"}, {"actor", author.id}, {"object", actor}}));
+  };
+  updated = "2026-11-21T12:00:00Z";
+  serve_copies(update(false));
+  bring("Remove", update(false));
+  EXPECT_THAT(bodies_at(kInbox), Not(Contains(update(false))));
+  theirs.uri = "https://peer.example/notes/2";
+  publish_theirs();
+  serve_copies(update(true));
+  bring("Remove", update(true));
+  EXPECT_EQ(std::ranges::count(bodies_at(kInbox), update(true)), 1);
 }
 
 TEST_F(Copies, AnEditGoesByteForByteOnceToWhoGotThePost) {
@@ -280,7 +350,7 @@ TEST_F(Copies, NothingElseIsHandedOnInTheirPlace) {
   bring("Add", edit);  // other bytes than were named
   bring("Add", edit, "https://tags.far.example");
   EXPECT_THAT(bodies_at(kInbox), IsEmpty());
-  EXPECT_THAT(internet.sent_to("https://tags.far.example/tagring/v1/signed"), IsEmpty());
+  EXPECT_EQ(fetched_from("https://tags.far.example"), 0);
 }
 
 // As GoToSocial, which has no shared inbox and one file for all its people.
