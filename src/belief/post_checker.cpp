@@ -189,6 +189,7 @@ Task<Result<void>> PostChecker::ask_origin(TagEvent* event) {
   CO_TRY(const Answer answer, co_await origins_.ask(claim_of(*event)));
   event->published = answer.published;
   event->changed = answer.changed;
+  event->drop_strange_copy();  // the post is there
   if (event->op == Op::kAdd) event->indexable = event->indexable && answer.archive;
   co_return Result<void>();
 }

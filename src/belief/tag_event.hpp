@@ -8,6 +8,7 @@
 #include "base/result.hpp"
 #include "base/time.hpp"
 #include "hashtag/tag.hpp"
+#include "http/url.hpp"
 
 namespace tagring::belief {
 
@@ -46,6 +47,17 @@ struct TagEvent {
   // The hashtag was taken out and put back, but this node has not heard that it was out: for nodes, of which
   // one may have.
   [[nodiscard]] bool is_repeat() const { return op == Op::kAdd && announced != changed; }
+  // Once there, the post is deleted: nothing is said later.
+  [[nodiscard]] bool is_deletion() const { return op == Op::kRemove && changed == WallTime(); }
+  // The signed copy is to be had from who does not speak for the post's server.
+  [[nodiscard]] bool has_strange_copy() const {
+    const std::string origin = signed_copy.substr(signed_copy.find(' ') + 1);
+    return !signed_copy.empty() && !is_same_or_below(host_of(origin), host_of(uri));
+  }
+  // Strangers are heard about deletions, which the post's server bears out, and about nothing else.
+  void drop_strange_copy() {
+    if (!is_deletion() && has_strange_copy()) signed_copy.clear();
+  }
   // The post has changed, and keeps the tag.
   [[nodiscard]] bool is_edit() const { return op == Op::kAdd && !signed_copy.empty(); }
   friend bool operator==(const TagEvent&, const TagEvent&) = default;

@@ -14,12 +14,19 @@ namespace {
 using belief::Op;
 using belief::TagEvent;
 
-// Identifies (tag, uri), or an edit of that. 128 bits: nobody finds two pairs that share one.
-std::string digest_of(const Tag& tag, const std::string& uri, const std::string& edit = {}) {
+// Identifies (tag, uri), or what follows of that. 128 bits: nobody finds two pairs that share one.
+std::string digest_of(const Tag& tag, const std::string& uri, std::string_view copy = {}) {
   std::string text = tag.canonical() + '\0' + uri;
-  if (!edit.empty()) text += '\0' + edit.substr(0, edit.find(' '));
+  if (!copy.empty()) text += std::string(1, '\0') + std::string(copy);
   const auto digest = crypto::sha3_256(text);
   return {reinterpret_cast<const char*>(digest.data()), 16};
+}
+
+// The same for all that strangers have of a deletion: the first counts, or they could name ever others.
+std::string digest_of_copy(const TagEvent& event) {
+  const bool is_any = event.is_deletion() && event.has_strange_copy();
+  const std::string_view copy = event.signed_copy;
+  return digest_of(event.tag, event.uri, is_any ? "any" : copy.substr(0, copy.find(' ')));
 }
 
 struct Seen {
@@ -63,7 +70,7 @@ Result<void> note_announced(Connection& db, const std::string& digest, WallTime 
 Result<feed_seen::Marked> mark_edit(Connection& db, const TagEvent& event, const std::optional<Seen>& last,
                                     WallTime now) {
   if (last && last->op == Op::kRemove) return feed_seen::Marked{};
-  TRY(const bool fresh, insert_seen(db, digest_of(event.tag, event.uri, event.signed_copy), event.op, {}, now));
+  TRY(const bool fresh, insert_seen(db, digest_of_copy(event), event.op, {}, now));
   return feed_seen::Marked{fresh, event.changed};
 }
 
@@ -96,7 +103,7 @@ Result<feed_seen::Marked> feed_seen::mark(Connection& db, const TagEvent& event,
   // What its server has signed of a post since it lost the hashtag is for those who got it before.
   bool has_new_copy = false;
   if (event.op == Op::kRemove && !event.signed_copy.empty()) {
-    TRY(has_new_copy, insert_seen(db, digest_of(event.tag, event.uri, event.signed_copy), event.op, {}, now));
+    TRY(has_new_copy, insert_seen(db, digest_of_copy(event), event.op, {}, now));
   }
   TRY(const WallTime announced, announced_as(db, digest));
   const std::uint64_t added = event.op == Op::kRemove && last ? last->added : 0;
@@ -112,7 +119,7 @@ Result<bool> feed_seen::is_news(Connection& db, const TagEvent& event) {
   } else if (last && !was_there) {
     return false;
   }
-  TRY(const std::optional<Seen> edited, last_seen(db, digest_of(event.tag, event.uri, event.signed_copy)));
+  TRY(const std::optional<Seen> edited, last_seen(db, digest_of_copy(event)));
   return !edited;
 }
 

@@ -48,13 +48,10 @@ std::string with_news(json::object activity, const RelayNews& news) {
 std::vector<TagEvent> events_of(Op op, const std::vector<fediverse::PostRef>& posts, WallTime now) {
   std::vector<TagEvent> events;
   for (const fediverse::PostRef& post : posts) {
-    // Who speaks for the author's server has its signature: only there is the copy to be had.
-    const std::string& copy = post.signed_copy;
-    const std::string origin = copy.substr(copy.find(' ') + 1);
-    const bool vouches = !copy.empty() && is_same_or_below(host_of(origin), host_of(post.uri));
     for (const Tag& tag : post.tags) {
       events.push_back({tag, op, post.uri, post.author, post.published.value_or(now), post.indexable,
-                        vouches ? copy : std::string(), post.updated.value_or(WallTime())});
+                        post.signed_copy, post.updated.value_or(WallTime())});
+      events.back().drop_strange_copy();
     }
   }
   return events;
@@ -94,6 +91,7 @@ Result<std::vector<FeedEntry>> feed_from_json(const json::value* list) {
     entries.push_back({static_cast<std::uint64_t>(*seq),
                        {std::move(tag), op, text("uri"), text("author"), WallTime(Duration(*published)),
                         json::get_flag(item, "indexable"), text("signed"), WallTime(Duration(updated))}});
+    entries.back().event.drop_strange_copy();
   }
   return entries;
 }

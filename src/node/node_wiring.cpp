@@ -99,7 +99,7 @@ void NodeWiring::entered(const delivery::FeedEntry& entry) {
   delivery::trace(parts_.environment.log, delivery::Step::kEntered, event);
   parts_.actors.announced.note(event);
   parts_.reading.streams.note(event);
-  parts_.instances.copies.hand_on(event);
+  parts_.instances.copies.hand_on(event, /*was_here=*/entry.added != 0);
 }
 
 void NodeWiring::relayed(const Tag& tag, std::size_t bytes) { parts_.rings.loads.relayed(tag, bytes); }

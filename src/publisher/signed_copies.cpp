@@ -121,11 +121,13 @@ bool SignedCopies::is_from_who_speaks(const std::string& signed_copy, const std:
 }
 
 // One event a hashtag names it: it is fetched once for all.
-void SignedCopies::hand_on(const delivery::TagEvent& event) {
+void SignedCopies::hand_on(const delivery::TagEvent& event, bool was_here) {
   const std::string hash = event.signed_copy.substr(0, event.signed_copy.find(' '));
   const bool is_removal = event.op == delivery::Op::kRemove;
   if (is_removal) forget_edits(event.uri, hash);
-  if (event.signed_copy.empty() || !is_from_who_speaks(event.signed_copy, event.uri)) return;
+  if (event.signed_copy.empty()) return;
+  const bool is_from_anybody = event.is_deletion() && was_here;
+  if (!is_from_anybody && !is_from_who_speaks(event.signed_copy, event.uri)) return;
   // Who got the post before it was blocked has it still: a deletion goes on, once it is known to be one.
   if (!is_removal && blocks_.of_actor(event.uri) != nullptr) return;
   Work work{event.signed_copy, event.author, {{event.uri, {event.tag}}}};
@@ -135,7 +137,7 @@ void SignedCopies::hand_on(const delivery::TagEvent& event) {
 void SignedCopies::hand_on(const delivery::PublishedPost& post, delivery::Op op) {
   for (const std::vector<Tag>* tags : {&post.tags, &post.former}) {
     for (const Tag& tag : *tags)
-      hand_on({tag, op, post.uri, post.author, post.published, false, post.signed_copy});
+      hand_on({tag, op, post.uri, post.author, post.published, false, post.signed_copy}, /*was_here=*/true);
   }
 }
 
@@ -206,6 +208,8 @@ Task<void> SignedCopies::hand_on_all(std::string signed_copy) {
   const bool is_account = said.deletes && said.uri == work.author;
   const bool is_blocked = !said.deletes && blocks_.of_actor(said.uri) != nullptr;
   if ((!is_account && !work.posts.contains(said.uri)) || is_blocked) co_return;
+  const bool deletes_post = said.deletes && !is_account;
+  if (!deletes_post && !is_from_who_speaks(signed_copy, said.uri)) co_return;
   if (!is_account) std::erase_if(work.posts, [&](const auto& post) { return post.first != said.uri; });
   const std::string host = host_of(said.uri);
   const Ways ways = ways_of(work, hash, said.deletes);

@@ -5,7 +5,8 @@
 // has left a hashtag; events in the rings name them by their SHA-256. A node that has followers of the
 // hashtag fetches them from there, and queues them for its followers as it does single activities, on disk
 // until each has taken them. Never a new post, and nothing that is not public; of who is blocked here only
-// deletions. Edits beyond an hour's limit wait for the next, in memory, of each post the last.
+// deletions; and from a node that does not speak for the author's server only the deletion of a post that is
+// gone. Edits beyond an hour's limit wait for the next, in memory, of each post the last.
 #pragma once
 
 #include <deque>
@@ -57,8 +58,9 @@ class SignedCopies {
   // Answers GET kPath?sha256=….
   [[nodiscard]] Task<HttpResponse> answer(HttpRequest request);
   // An event names a copy: it goes to those who follow the hashtag here and are no nodes, once each. One copy
-  // may be named for many posts: that of the end of their author's account.
-  void hand_on(const delivery::TagEvent& event);
+  // may be named for many posts: that of the end of their author's account. `was_here`: a removal is of what
+  // this node had announced.
+  void hand_on(const delivery::TagEvent& event, bool was_here);
   // The same under all hashtags that the post has or had, for its publisher's node: through the rings events
   // go to others only.
   void hand_on(const delivery::PublishedPost& post, delivery::Op op);

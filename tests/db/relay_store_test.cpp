@@ -583,6 +583,23 @@ TEST_P(RelayStore, ARemovalKnowsThePlaceOfWhatItTakesBack) {
   EXPECT_EQ(accept({removal("cats"_tag, "https://b.example/2")}).front().added, 0U) << "it was never here";
 }
 
+TEST_P(RelayStore, OfWhatStrangersHaveOfADeletionOneCopyCounts) {
+  accept({add("cats"_tag), add("dogs"_tag)});
+  const auto named = [&](const Tag& tag, const std::string& copy) {
+    TagEvent deletion = removal(tag);
+    deletion.signed_copy = copy;
+    const bool is_news = !must(store().news_of({deletion})).empty();
+    EXPECT_EQ(accept({deletion})[0].fresh, is_news);
+    return is_news;
+  };
+  EXPECT_TRUE(accept({removal("cats"_tag)})[0].fresh);
+  EXPECT_TRUE(named("cats"_tag, "one https://tags.far.example"));
+  EXPECT_FALSE(named("cats"_tag, "two https://tags.far.example"));
+  EXPECT_TRUE(named("cats"_tag, "three https://tags.a.example")) << "the server's own node";
+  EXPECT_TRUE(named("dogs"_tag, "one https://tags.far.example")) << "one for each hashtag";
+  EXPECT_FALSE(named("dogs"_tag, "two https://tags.far.example"));
+}
+
 // --- subscriptions -------------------------------------------------------------------------------------
 
 TEST_P(RelayStore, ATagIsWantedWhileItHasAReason) {
@@ -651,8 +668,8 @@ TEST_P(RelayStore, NewsAreWhatWouldBeAccepted) {
   for (int i = 0; i < 300; ++i) {
     TagEvent one =
         event("cats"_tag, rng.chance(0.7) ? Op::kAdd : Op::kRemove, fmt::format("{}{}", kUri, rng.below(9)));
-    if (one.op == Op::kAdd && rng.chance(0.3))
-      one.signed_copy = fmt::format("{} https://a.example", rng.below(3));
+    if (rng.chance(0.3))
+      one.signed_copy = fmt::format("{} https://{}.example", rng.below(3), rng.chance(0.5) ? "a" : "b");
     if (rng.chance(0.9)) one.changed = at(static_cast<std::int64_t>(rng.below(1000)));
     const bool is_news = !must(store().news_of({one})).empty();
     EXPECT_EQ(is_news, accept({one}).front().fresh) << i;

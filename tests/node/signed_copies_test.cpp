@@ -490,6 +490,95 @@ TEST_F(Copies, WhoOnlyFetchedThemGivesThemToNobody) {
   EXPECT_EQ(get("/tagring/v1/signed?sha256=" + to_hex(crypto::sha256(edit))).status, 404);
 }
 
+// An instance whose node has another name: nobody's word counts but that of the post's own server.
+class HostedCopies : public Copies {
+ protected:
+  const std::string node = "https://node.hoster.example";
+  Author hoster = make_node_author(node);
+
+  HostedCopies() {
+    follow({"cats"});
+    serve_theirs();
+    EXPECT_THAT(refusals_of(post_signed(batch_text("Add", hoster, origin + "/relay", {theirs}), hoster)),
+                IsEmpty());
+    settle();
+    EXPECT_THAT(internet.posted_to(kInbox), SizeIs(1)) << "the Announce";
+    internet.calls.clear();
+  }
+  void serve_theirs() {
+    const Author author = make_author(theirs.author);
+    internet.serve(theirs.uri, json::serialize(note_object(theirs)));
+  }
+  void delete_theirs() {
+    internet.documents.erase(theirs.uri);
+    settle(std::chrono::minutes(6));  // what was seen a moment ago counts
+    internet.calls.clear();
+  }
+  // Each time another one.
+  std::string deletion() { return signed_text(delete_text(theirs.uri, theirs.author)); }
+  void hoster_brings(const std::string& copy) {
+    serve_copies(copy, node);
+    bring(hoster, "Remove", copy, node);
+  }
+};
+
+TEST_F(HostedCopies, TheDeletionOfAPostThatIsGoneIsHandedOnWhoeverHasIt) {
+  delete_theirs();
+  const std::string copy = deletion();
+  hoster_brings(copy);
+  EXPECT_EQ(std::ranges::count(bodies_at(kInbox), copy), 1);
+  EXPECT_THAT(history("cats"), IsEmpty());
+}
+
+TEST_F(HostedCopies, OneForEachHashtag) {
+  delete_theirs();
+  hoster_brings(deletion());
+  internet.calls.clear();
+  for (int i = 0; i < 5; ++i) hoster_brings(deletion());
+  EXPECT_THAT(bodies_at(kInbox), IsEmpty());
+  EXPECT_EQ(fetched_from(node), 0);
+}
+
+TEST_F(HostedCopies, NothingElse) {
+  PostText other = theirs;
+  other.uri = "https://peer.example/notes/2";
+  const std::string suspension = [&] {
+    json::object actor = json::parse_object(make_author(theirs.author).document()).value();
+    actor["suspended"] = true;
+    return signed_text(json::serialize(json::object{{"id", theirs.author + "#updates/1"},
+                                                    {"type", "Update"},
+                                                    {"actor", theirs.author},
+                                                    {"object", actor}}));
+  }();
+  int number = 0;
+  for (const std::string& lie : {signed_text(update_text(theirs)), delete_text(theirs.uri, theirs.author),
+                                 suspension, signed_text(delete_text(other.uri, other.author)),
+                                 signed_text(delete_text(theirs.author, theirs.author))}) {
+    theirs.uri = "https://peer.example/notes/lie" + std::to_string(++number);
+    serve_theirs();
+    EXPECT_THAT(refusals_of(post_signed(batch_text("Add", hoster, origin + "/relay", {theirs}), hoster)),
+                IsEmpty());
+    settle();
+    delete_theirs();
+    hoster_brings(lie);
+    EXPECT_THAT(bodies_at(kInbox), Not(Contains(lie)));
+    EXPECT_THAT(bodies_at(kInbox), SizeIs(1)) << "the Undo";
+  }
+}
+
+TEST_F(HostedCopies, NothingOfAPostThatIsThereOrNeverWas) {
+  theirs.tags = {"dogs"};
+  serve_theirs();
+  settle(std::chrono::minutes(6));
+  theirs.tags = {"cats"};
+  internet.calls.clear();
+  hoster_brings(deletion());
+  EXPECT_THAT(bodies_at(kInbox), SizeIs(1)) << "the Undo";
+  theirs.uri = "https://peer.example/notes/none";
+  hoster_brings(deletion());
+  EXPECT_EQ(fetched_from(node), 0);
+}
+
 TEST_F(Copies, OfWhoIsBlockedByNowADeletionStillReachesWhoGotThePost) {
   follow({"cats"});
   publish_theirs();
