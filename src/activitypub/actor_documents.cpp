@@ -83,8 +83,9 @@ Task<HttpResponse> ActorDocuments::answer(HttpRequest request) {
   if (path == "/actor") {
     if (is_browser(request)) co_return by_accept(redirect(303, "/"));
     const std::optional<WallTime> born = co_await since(std::nullopt);
-    co_return by_accept(activity(
-        fediverse::make_node_actor(identity_, identity_.key.public_key().pem(), born, identity_.contact)));
+    json::object actor =
+        fediverse::make_node_actor(identity_, identity_.key.public_key().pem(), born, identity_.contact);
+    co_return by_accept(activity(with_names(std::move(actor), std::nullopt)));
   }
   if (path == "/.well-known/webfinger") co_return webfinger(query);
   if (path == "/.well-known/host-meta")
@@ -117,12 +118,26 @@ HttpResponse ActorDocuments::own_page(const std::string& path) const {
   return not_found("no such page");
 }
 
+json::object ActorDocuments::with_names(json::object actor, const std::optional<Tag>& tag) const {
+  const auto at = [&](const std::string& origin) {
+    return origin.empty() ? std::string() : fediverse::actor_at(origin, tag);
+  };
+  fediverse::name_others(actor, at(identity_.moved_from), at(identity_.moved_to));
+  return actor;
+}
+
 HttpResponse ActorDocuments::webfinger(std::string_view query) const {
-  const Result<fediverse::WebfingerTarget> target =
+  Result<fediverse::WebfingerTarget> target =
       fediverse::parse_webfinger_resource(resource_in(std::string(query)), identity_);
   if (!target) return error_response(target.error());
   if (target->tag && blocks_.of_tag(target->tag->canonical()) != nullptr)
     return not_found("this hashtag is not offered here");
+  // People are sent on. The account stays what it is: servers that look at it again, and so hear that it has
+  // moved, refuse one whose name is another's.
+  if (!identity_.moved_to.empty()) {
+    const fediverse::NodeUrls there(identity_.moved_to);
+    target->page = target->tag ? there.tag_page(*target->tag) : there.origin() + "/";
+  }
   return document("application/jrd+json", json::serialize(fediverse::make_webfinger(*target)));
 }
 
@@ -144,8 +159,9 @@ Task<HttpResponse> ActorDocuments::tag_page(HttpRequest request, std::string res
     co_return by_accept(redirect(308, identity_.tag_actor(*tag) + part + (query.empty() ? "" : "?" + query)));
   if (part.empty()) {
     const std::optional<WallTime> born = co_await since(*tag);
-    co_return by_accept(activity(fediverse::make_tag_actor(identity_, *tag, identity_.key.public_key().pem(),
-                                                           born, identity_.contact)));
+    json::object actor =
+        fediverse::make_tag_actor(identity_, *tag, identity_.key.public_key().pem(), born, identity_.contact);
+    co_return by_accept(activity(with_names(std::move(actor), *tag)));
   }
   if (part == "/icon.png") co_return picture(fediverse::make_icon(fediverse::colour_of(tag->key())));
   if (part == "/header.png") co_return picture(fediverse::make_header(fediverse::colour_of(tag->key())));

@@ -37,6 +37,8 @@ class ActorDocuments {
   HttpResponse webfinger(std::string_view query) const;
   HttpResponse own_page(const std::string& path) const;  // below the node's own actor
   Task<HttpResponse> tag_page(HttpRequest request, std::string rest, std::string query);
+  // What other names the actor goes by, put into its document.
+  [[nodiscard]] json::object with_names(json::object actor, const std::optional<Tag>& tag) const;
   // When an actor came to be; that of the node, if `tag` is empty. A hashtag's is as old as its first post:
   // who looks at it before following would see an account of today otherwise.
   Task<std::optional<WallTime>> since(std::optional<Tag> tag);

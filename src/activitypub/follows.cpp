@@ -40,6 +40,11 @@ Task<HttpResponse> Follows::follow_as_asked(fediverse::Activity activity, fedive
   Result<void> welcome = blocks_.check_actor(sender.id);
   if (welcome && !sender.is_node) welcome = instances_.check_asker(sender.inbox, envelope.body);
   if (!welcome) co_return error_response(welcome.error());
+  // A Reject, and no status: one that says that the actor is gone would have servers take the inbox for dead,
+  // and send it no Undo either.
+  const std::string object = followed(follow.objects, envelope.target);
+  if (!sender.is_node && has_moved(object, sender.id))
+    co_return co_await tags_.reject(object, activity.id, std::move(sender), std::move(envelope.body));
   const bool of_public = follow.objects == std::vector<std::string>{std::string(fediverse::kPublic)};
   if (of_public || follow.objects == std::vector<std::string>{identity_.actor()})
     co_return co_await follow_relay(std::move(sender), of_public, std::move(envelope));
@@ -88,6 +93,13 @@ std::string Follows::followed(const std::vector<std::string>& objects, const std
   if (const Result<Tag> tag = parse_hashtag_uri(object)) return identity_.tag_actor(*tag);
   if (object == fediverse::kPublic || object == identity_.actor()) return relay_at(target);
   return object;
+}
+
+bool Follows::has_moved(const std::string& object, const std::string& actor) const {
+  const std::optional<Tag> tag = identity_.tag_of_actor(object);
+  const bool is_ours = tag || object == identity_.actor();
+  const bool follows = instances_.uses(actor, object) || (tag && tags_.follows(*tag, actor));
+  return !identity_.moved_to.empty() && is_ours && !follows;
 }
 
 // Which of our actors is used as a relay by who writes to that inbox.
@@ -165,6 +177,14 @@ Task<HttpResponse> Follows::take_reject(std::string actor, std::vector<fediverse
   announcer_.rejected(host_of(actor), ids);
   const Result<void> taken = co_await instances_.take_reject(std::move(actor), std::move(follows));
   co_return taken ? accepted() : error_response(taken.error());
+}
+
+Task<HttpResponse> Follows::take_moved(std::string actor, fediverse::RemoveFollower remove) {
+  const std::optional<Tag> tag = identity_.tag_of_actor(remove.followed);
+  if (!tag || origin_of(actor) != identity_.moved_to)
+    co_return ignored("the Remove is from no followers of an actor that has moved to its sender");
+  const Result<void> done = co_await tags_.unfollow({{*tag, std::move(remove.follower)}}, /*moves=*/false);
+  co_return done ? accepted() : error_response(done.error());
 }
 
 Task<HttpResponse> Follows::take_block(std::string author, std::string object, bool on) {

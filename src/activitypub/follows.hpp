@@ -44,6 +44,8 @@ class Follows {
   [[nodiscard]] Task<HttpResponse> take_accept(std::string actor, std::vector<fediverse::FollowRef> follows);
   // `actor` rejects Follows of this node, or announcements.
   [[nodiscard]] Task<HttpResponse> take_reject(std::string actor, std::vector<fediverse::FollowRef> follows);
+  // An actor of the node that this one has moved to says that somebody follows it there.
+  [[nodiscard]] Task<HttpResponse> take_moved(std::string actor, fediverse::RemoveFollower remove);
   // `author` blocks one of this node's actors, or lifts that.
   [[nodiscard]] Task<HttpResponse> take_block(std::string author, std::string object, bool on);
 
@@ -58,6 +60,8 @@ class Follows {
                                  std::string body);
   [[nodiscard]] Task<HttpResponse> follow_as_asked(fediverse::Activity activity,
                                                    fediverse::RemoteActor sender, Envelope envelope);
+  // `object` is no actor any more that `actor` could follow, unless that does already.
+  [[nodiscard]] bool has_moved(const std::string& object, const std::string& actor) const;
   // Which of this node's actors a Follow is of, as far as it names one.
   [[nodiscard]] std::string followed(const std::vector<std::string>& objects,
                                      const std::string& target) const;

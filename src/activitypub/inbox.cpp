@@ -134,6 +134,8 @@ Task<HttpResponse> Inbox::dispatch_other(fediverse::Activity activity, fediverse
   }
   if (auto* undo = std::get_if<fediverse::UndoBlock>(&content))
     co_return co_await follows_.take_block(activity.actor, std::move(undo->object), /*on=*/false);
+  if (auto* remove = std::get_if<fediverse::RemoveFollower>(&content))
+    co_return co_await follows_.take_moved(activity.actor, std::move(*remove));
   if (auto* flag = std::get_if<fediverse::Flag>(&content))
     co_return co_await posts_.reported(std::move(*flag), std::move(activity.id), activity.actor);
   auto* announce = std::get_if<fediverse::Announce>(&content);

@@ -5,6 +5,8 @@
 #include "activitypub/answers.hpp"
 #include "delivery/results.hpp"
 #include "delivery/wire.hpp"
+#include "fediverse/builders.hpp"
+#include "fediverse/documents.hpp"
 #include "hashtag/tag.hpp"
 #include "http/http_error.hpp"
 #include "http/url.hpp"
@@ -14,10 +16,32 @@ namespace tagring::activitypub {
 Task<HttpResponse> TagFollows::follow(std::vector<delivery::Follower> followers, std::string actor,
                                       fediverse::RemoteActor sender, std::string body) {
   const std::string id = activities_.fresh_id(actor, "accepts", followers.front().follow_id);
+  const Tag tag = followers.front().tag;
   const Result<void> followed = co_await followers_.follow(std::move(followers));
   if (!followed) co_return error_response(followed.error());
-  const Result<void> answered =
+  Result<void> answered =
       co_await activities_.send(actor, sender.inbox, delivery::accept_activity(id, actor, body));
+  if (answered) answered = co_await tell_former_node(tag, sender.id);
+  co_return answered ? accepted() : error_response(answered.error());
+}
+
+// Misskey and Pleroma follow the new actor, and do not say that they follow the old one no more: they would
+// get each post twice.
+Task<Result<void>> TagFollows::tell_former_node(const Tag& tag, const std::string& follower) {
+  const std::string inbox = identity_.moved_from + "/inbox";
+  if (identity_.moved_from.empty() || !activities_.check_room(inbox)) co_return Result<void>();
+  const std::string actor = identity_.tag_actor(tag);
+  const std::string id = activities_.fresh_id(actor, "removes", follower);
+  const std::string from = fediverse::actor_at(identity_.moved_from, tag);
+  std::string remove = json::serialize(fediverse::make_remove_follower(id, actor, follower, from));
+  co_return co_await activities_.send(actor, inbox, std::move(remove));
+}
+
+Task<HttpResponse> TagFollows::reject(std::string actor, std::string follow_id, fediverse::RemoteActor sender,
+                                      std::string body) {
+  const std::string id = activities_.fresh_id(actor, "rejects", follow_id);
+  const Result<void> answered =
+      co_await activities_.send(actor, sender.inbox, delivery::reject_activity(id, actor, body));
   co_return answered ? accepted() : error_response(answered.error());
 }
 

@@ -10,6 +10,7 @@
 #include "delivery/store.hpp"
 #include "federation/activity_queue.hpp"
 #include "federation/blocks.hpp"
+#include "federation/identity.hpp"
 #include "fediverse/actor.hpp"
 #include "http/message.hpp"
 #include "relay/relay_owner.hpp"
@@ -22,15 +23,19 @@ class TagFollows {
  public:
   TagFollows(subscriber::HashtagFollowers& followers, relay::RelayOwner& owner,
              relay::RelayRedundancy& redundancy, const federation::Blocks& blocks,
-             federation::ActivityQueue& activities)
+             federation::ActivityQueue& activities, const federation::Identity& identity)
       : followers_(followers),
         owner_(owner),
         redundancy_(redundancy),
         blocks_(blocks),
-        activities_(activities) {}
+        activities_(activities),
+        identity_(identity) {}
 
   // Of a person or a server, who is accepted by the hashtag's `actor`. `body`: the Follow as it came.
   [[nodiscard]] Task<HttpResponse> follow(std::vector<delivery::Follower> followers, std::string actor,
+                                          fediverse::RemoteActor sender, std::string body);
+  // Answers a Follow of `actor`, one of this node's, of that id, that is not taken.
+  [[nodiscard]] Task<HttpResponse> reject(std::string actor, std::string follow_id,
                                           fediverse::RemoteActor sender, std::string body);
   // Of a node. The answer says at once which hashtags are not this node's.
   [[nodiscard]] Task<HttpResponse> follow_as_node(std::vector<delivery::Follower> followers);
@@ -47,12 +52,14 @@ class TagFollows {
 
  private:
   Task<Result<std::vector<delivery::Refusal>>> take_served(std::vector<delivery::Follower> followers);
+  Task<Result<void>> tell_former_node(const Tag& tag, const std::string& follower);
 
   subscriber::HashtagFollowers& followers_;
   relay::RelayOwner& owner_;
   relay::RelayRedundancy& redundancy_;
   const federation::Blocks& blocks_;
   federation::ActivityQueue& activities_;
+  const federation::Identity& identity_;
 };
 
 }  // namespace tagring::activitypub

@@ -13,7 +13,11 @@
 namespace tagring::admin {
 
 void InstanceControl::add_routes(Routes& routes) {
-  routes.get("/instances", [this](const Request&) { return replied(json::object{{"instances", list()}}); });
+  routes.get("/instances", [this](const Request&) {
+    json::object reply = {{"instances", list()}};
+    if (!instances_.moved_to().empty()) reply["moved_to"] = instances_.moved_to();
+    return replied(std::move(reply));
+  });
   routes.get("/instances/hashtags", [this](const Request& request) {
     return replied(tag_sources_.describe(query_value(request.query, "host")));
   });

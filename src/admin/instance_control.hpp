@@ -1,6 +1,7 @@
 // The administrator's requests about the instances that use this node as a relay (see control.hpp).
 //
-//   GET  /instances                        {"instances": […]}: who uses it, and who waits for a decision
+//   GET  /instances                        {"instances": […], "moved_to"?}: who uses it, and who waits for a
+//                                          decision; the node's new name, if it has moved
 //   GET  /instances/hashtags?host=…        what an instance gets, and who wants it
 //   POST /instances/permit       {"host", "publishes", "receives"}
 //   POST /instances/subscribe    {"host", "tags": […]}

@@ -1,6 +1,10 @@
 #include "admin/node_control.hpp"
 
 #include <chrono>
+#include <fmt/format.h>
+
+#include "fediverse/documents.hpp"
+#include "http/url.hpp"
 
 namespace tagring::admin {
 
@@ -14,6 +18,9 @@ void NodeControl::add_routes(Routes& routes) {
   routes.post("/logout", [this](const Request& request) {
     return replied(json::object{{"closed", logins_.close(text_in(request.body, "name"))}});
   });
+  routes.get("/move", [this](const Request&) { return replied(describe_move()); });
+  routes.post("/move", [this](const Request& request) { return move(text_in(request.body, "to")); });
+  routes.post("/move/cancel", [this](const Request&) { return cancel_move(); });
 }
 
 Task<Reply> NodeControl::leave() {
@@ -36,6 +43,56 @@ Reply NodeControl::log_in(const json::object& body) {
                       {"seconds", std::chrono::floor<std::chrono::seconds>(Logins::kLifetime).count()},
                       {"name", who.name},
                       {"role", administrators::name_of(who.role)}};
+}
+
+json::object NodeControl::describe_move() const {
+  const std::optional<json::object> moved = moving_.status();
+  if (!moved) return {{"moved", nullptr}, {"instances", json::array()}, {"groups", json::array()}};
+  return {
+      {"moved", *moved}, {"instances", moving_.instances_to_tell()}, {"groups", moving_.groups_to_follow()}};
+}
+
+Task<Reply> NodeControl::move(std::string to) {
+  const Result<Url> url = Url::parse(to);
+  if (!url || url->scheme != "https" || url->path() != "/")
+    co_return fail(ErrorCode::kInvalid, fmt::format("'{}' is not a name like https://tags.example.org", to));
+  const std::string origin = url->origin();
+  if (origin == identity_.origin()) co_return fail(ErrorCode::kInvalid, origin + " is this node itself");
+  CO_TRY_VOID(co_await check_successor(origin));
+  const Result<bool> is_rival = co_await rings_.is_rival(origin);
+  if (!is_rival)
+    co_return fail(is_rival.error().code, fmt::format("{}: {}", origin, is_rival.error().message));
+  CO_TRY_VOID(co_await moving_.begin(origin, *is_rival));
+  co_return describe_move();
+}
+
+Task<Reply> NodeControl::cancel_move() {
+  const bool rejoins = !moving_.is_on_rings();
+  CO_TRY_VOID(co_await moving_.cancel());
+  co_return json::object{{"rejoins", rejoins}};
+}
+
+Task<Result<void>> NodeControl::check_successor(std::string origin) {
+  const std::string id = fediverse::actor_at(origin, std::nullopt);
+  const Result<std::string> body = co_await client_.fetch_body(id);
+  if (!body)
+    co_return fail(body.error().code,
+                   fmt::format("{} cannot be read: {}. Set the new node up first", id, body.error().message));
+  const Result<json::object> actor = json::parse_object(*body);
+  if (!actor || json::id_of(*actor) != id || !actor->contains(fediverse::kNodeMark))
+    co_return fail(ErrorCode::kInvalid, id + " is no actor of a tagring node");
+  if (const std::string moved = json::id_of(*actor, "movedTo"); !moved.empty())
+    co_return fail(ErrorCode::kConflict, fmt::format("{} has itself moved to {}", id, moved));
+  bool names_this = false;
+  json::for_each(json::find(*actor, "alsoKnownAs"), [&](const json::value& name) {
+    names_this = names_this || json::id_of(name) == identity_.actor();
+  });
+  if (names_this) co_return Result<void>();
+  co_return fail(ErrorCode::kDenied,
+                 fmt::format("{} does not say that it is this node, and no server would believe it: put "
+                             "moved_from = \"{}\" under [node] into the configuration of the new node, "
+                             "restart that, and ask again",
+                             id, identity_.origin()));
 }
 
 }  // namespace tagring::admin

@@ -58,6 +58,7 @@ std::map<std::string, json::value, std::less<>> values(const config::Config& con
   std::map<std::string, json::value, std::less<>> all = {
       {"node.host", config.host.c_str()},
       {"node.contact", config.contact.c_str()},
+      {"node.moved_from", config.moved_from.c_str()},
       {"node.port", config.port},
       {"node.address", config.address.text().c_str()},
       {"node.data", config.data.c_str()},

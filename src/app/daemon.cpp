@@ -165,6 +165,8 @@ Task<Result<void>> Daemon::remember(node::Environment* environment) {
   environment->sizes.save = saves("sizes");
   CO_TRY(environment->ahead.saved, co_await stores_->meta.get("signed_ahead"));
   environment->ahead.save = saves("signed_ahead");
+  CO_TRY(environment->move.saved, co_await stores_->meta.get("move"));
+  environment->move.save = saves("move");
   co_return Result<void>();
 }
 

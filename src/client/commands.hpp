@@ -22,6 +22,7 @@ void add_ring(CLI::App& app, int& status);
 void add_owners(CLI::App& app, int& status);
 void add_audit(CLI::App& app, int& status);
 void add_takedown(CLI::App& app, int& status);
+void add_move(CLI::App& app, int& status);
 void add_leave(CLI::App& app, int& status);
 void add_followers_check(CLI::App& app, int& status);
 void add_followers_verify(CLI::App& app, int& status);

@@ -62,6 +62,11 @@ int list(const InstanceOptions& options) {
           fmt::print("{:<40} {:<9} {:<9} {:<9} {}\n", json::text_of(item, "host"), yes_no(item, "publishes"),
                      yes_no(item, "receives"), number_of(item, "hashtags"), links.empty() ? "no" : links);
         });
+        if (const std::string moved_to = json::text_of(answer, "moved_to"); !moved_to.empty())
+          fmt::print(
+              "\nThis node has moved to {}: whoever has added the relay has to add the new one, and "
+              "\"tagring move\" says which.\n",
+              moved_to);
       });
 }
 

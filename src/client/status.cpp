@@ -1,4 +1,4 @@
-// tagring status, ring, feed, owners, leave: what a running node does, and its place in the network.
+// tagring status, ring, feed, owners: what a running node does, and its place in the network.
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -60,6 +60,14 @@ void print_problems(const json::object& status) {
                painted(Colour::kGreen, "all is well"));
 }
 
+void print_moved(const json::object& moved) {
+  fmt::print("{} to {} on {}; {}\n\n", painted(Colour::kYellow, "MOVED"), json::text_of(moved, "to"),
+             json::text_of(moved, "since"),
+             json::get_flag(moved, "on_rings")
+                 ? fmt::format("it leaves the rings after {}", json::text_of(moved, "until"))
+                 : "it has left the rings");
+}
+
 void print_ring(std::string_view name, const json::object& ring) {
   const bool is_relay = name == "relay";
   const std::string_view state = !json::get_flag(ring, "member") ? "not on the ring yet"
@@ -75,6 +83,7 @@ void print_ring(std::string_view name, const json::object& ring) {
 void print_status(const json::object& status) {
   fmt::print("{}  tagring {}  up {}\n\n", json::text_of(status, "origin"), json::text_of(status, "version"),
              time_of(number_of(status, "uptime_seconds")));
+  if (const json::object* moved = json::get_object(status, "moved")) print_moved(*moved);
   print_problems(status);
   fmt::print("\nRings\n");
   if (const json::object* rings = json::get_object(status, "rings")) {
@@ -218,11 +227,6 @@ int show_feed(const FeedOptions& options) {
       [&](const json::object& answer) { json::for_each(json::find(answer, "entries"), print_entry); });
 }
 
-int leave(const ControlOptions& options) {
-  return tell(options, ask_node(options, "POST", "/leave"),
-              "left both rings; what this node owned is with its successors. Stop it now.");
-}
-
 }  // namespace
 
 void add_status(CLI::App& app, int& status) {
@@ -264,16 +268,6 @@ void add_feed(CLI::App& app, int& status) {
   add_control_options(*command, options->control);
   command->footer("Example:\n  tagring feed --tag caturday --follow");
   command->callback([options, &status] { status = show_feed(*options); });
-}
-
-void add_leave(CLI::App& app, int& status) {
-  auto options = std::make_shared<ControlOptions>();
-  CLI::App* command = app.add_subcommand("leave", "Hand over what a node owns and leave both rings");
-  add_control_options(*command, *options);
-  command->footer(
-      "Stop the node afterwards. Started again, it joins as a new member.\n"
-      "Example:\n  tagring leave && systemctl disable --now tagring.socket tagring");
-  command->callback([options, &status] { status = leave(*options); });
 }
 
 }  // namespace tagring::client

@@ -229,6 +229,7 @@ std::map<std::string, Reader> readers(Config& config, const std::filesystem::pat
   std::map<std::string, Reader> all = {
       {"node.host", text(config.host)},
       {"node.contact", mail_address(config.contact)},
+      {"node.moved_from", text(config.moved_from)},
       {"node.port", number(config.port, 1, 65535)},
       {"node.address", address(config.address)},
       {"node.data", path(config.data, directory)},
@@ -312,6 +313,12 @@ Result<void> read_tables(const toml::table& root, const std::map<std::string, Re
   return {};
 }
 
+Result<void> check_origin(std::string_view key, const std::string& origin) {
+  const Result<Url> url = Url::parse(origin);
+  if (url && url->scheme == "https" && url->origin() == origin) return {};
+  return bad(key, fmt::format("'{}' is not an origin like https://tags.example.org", origin));
+}
+
 Result<void> check_listening(const Config& config) {
   if (config.certificate.empty() != config.key.empty() ||
       (config.is_plain() && config.listen_socket.empty() && config.trusted_proxies.empty())) {
@@ -362,11 +369,13 @@ Result<void> check(Config& config) {
                "a proxy on 443; or set network.allow_private_addresses for a network of your own");
   }
   for (const std::string& origin : config.bootstrap) {
-    const Result<Url> url = Url::parse(origin);
-    if (!url || url->scheme != "https" || url->origin() != origin)
-      return bad("ring.bootstrap",
-                 fmt::format("'{}' is not an origin like https://tags.example.org", origin));
+    TRY_VOID(check_origin("ring.bootstrap", origin));
   }
+  if (!config.moved_from.empty()) {
+    TRY_VOID(check_origin("node.moved_from", config.moved_from));
+  }
+  if (config.moved_from == config.origin())
+    return bad("node.moved_from", "is this node's own name, and not its former one");
   for (const std::string& name : config.bootstrap_srv) {
     if (!is_host_name(name) || name.starts_with('_'))
       return bad("ring.bootstrap_srv", fmt::format("'{}' is not a domain like example.org", name));

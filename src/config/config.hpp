@@ -26,6 +26,7 @@ struct Config {
   std::uint16_t port = 443;             // public port
   IpAddress address;                    // public address: its /64 is part of the node's IDs
   std::string contact;                  // an e-mail address that is shown to everybody; may be empty
+  std::string moved_from;               // origin of the node that this one goes on for; may be empty
   std::filesystem::path data = "data";  // directory for the database and the control socket
   LogLevel log_level = LogLevel::kInfo;
   LogFormat log_format = LogFormat::kLogfmt;

@@ -20,6 +20,13 @@ std::string subject_of(const Letter& letter) {
   return json::id_of(*activity, "actor") == letter.actor ? letter.actor + " " + object : object;
 }
 
+// A Move elsewhere than this node goes now: it was called off.
+bool is_called_off(const Letter& letter, const std::string& moved_to) {
+  const Result<json::object> activity = json::parse_object(letter.body);
+  if (!activity || json::id_of(*activity, "type") != "Move") return false;
+  return moved_to.empty() || origin_of(json::id_of(*activity, "target")) != moved_to;
+}
+
 }  // namespace
 
 ActivityQueue::ActivityQueue(budget::Manager& budget, LetterStore& store, SignedClient& client,
@@ -77,8 +84,10 @@ void ActivityQueue::queue(Letter letter, bool tried) {
 }
 
 Task<ActivityQueue::Lanes::Outcome> ActivityQueue::deliver(std::string inbox, Letter letter) {
-  const Result<HttpResponse> response = co_await client_.deliver_as(letter.actor, inbox, letter.body);
-  const bool given_up = clock_.wall_now() - letter.written > kLifetime;
+  const bool called_off = is_called_off(letter, client_.identity().moved_to);
+  Result<HttpResponse> response = HttpResponse();
+  if (!called_off) response = co_await client_.deliver_as(letter.actor, inbox, letter.body);
+  const bool given_up = called_off || clock_.wall_now() - letter.written > kLifetime;
   // An inbox that is not there now may be tomorrow: proxies err.
   const bool refused = was_refused(response) && !is_gone(response);
   if (!was_accepted(response) && !refused && !given_up) co_return Lanes::Outcome{false, why_not(response)};

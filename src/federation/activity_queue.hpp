@@ -1,6 +1,6 @@
 // Single activities of this node's actors that must arrive, such as the answer to a Follow. Each is on disk
-// until its inbox has taken it or refused it, or for a week. Letters about different things do not wait for
-// each other.
+// until its inbox has taken it or refused it, or for a week, or, if it is a Move, until that is called off.
+// Letters about different things do not wait for each other.
 #pragma once
 
 #include <string>

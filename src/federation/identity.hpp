@@ -1,4 +1,5 @@
-// Who this node is: the URLs of its actors, and the key that all of them sign with.
+// Who this node is: the URLs of its actors, the key that all of them sign with, and by what other names it
+// goes.
 #pragma once
 
 #include <fmt/format.h>
@@ -13,8 +14,12 @@
 namespace tagring::federation {
 
 struct Identity : fediverse::NodeUrls {
-  Identity(std::string node_origin, crypto::PrivateKey node_key, std::string node_contact = {})
-      : NodeUrls(std::move(node_origin)), key(std::move(node_key)), contact(std::move(node_contact)) {}
+  Identity(std::string node_origin, crypto::PrivateKey node_key, std::string node_contact = {},
+           std::string former_origin = {})
+      : NodeUrls(std::move(node_origin)),
+        key(std::move(node_key)),
+        contact(std::move(node_contact)),
+        moved_from(std::move(former_origin)) {}
 
   [[nodiscard]] std::string key_id() const { return fediverse::key_id_of(actor()); }
   // Of an activity that can be fetched for as long as it holds, or is sent to nodes only: the same `kind` and
@@ -30,7 +35,9 @@ struct Identity : fediverse::NodeUrls {
   }
 
   crypto::PrivateKey key;
-  std::string contact;  // an e-mail address of who runs it, for everybody; may be empty
+  std::string contact;     // an e-mail address of who runs it, for everybody; may be empty
+  std::string moved_from;  // the origin that it had before, as another node; may be empty
+  std::string moved_to;    // the origin that it has from now on, likewise (instances/moving.hpp)
 };
 
 }  // namespace tagring::federation

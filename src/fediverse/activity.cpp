@@ -250,8 +250,12 @@ Result<Content> parse_flag(const Source& source) {
 template <class T>
 Result<Content> parse_membership(const Source& source) {
   const std::string target = json::id_of(source.object, "target");
-  if (std::is_same_v<T, Remove> && target.ends_with("/followers") && is_same_origin(target, source.actor))
-    return Reject{{{"", {source.actor}, json::id_of(source.object, "object")}}};
+  constexpr std::string_view kFollowers = "/followers";
+  if (std::is_same_v<T, Remove> && target.ends_with(kFollowers)) {
+    std::string follower = json::id_of(source.object, "object");
+    if (is_same_origin(target, source.actor)) return Reject{{{"", {source.actor}, std::move(follower)}}};
+    return RemoveFollower{target.substr(0, target.size() - kFollowers.size()), std::move(follower)};
+  }
   if (!target.ends_with("/relay") && !target.ends_with("/storage")) {
     return ignored(source, "the target is not the relay or storage of a node");
   }

@@ -74,6 +74,12 @@ struct Accept {
 struct Reject {
   std::vector<FollowRef> follows;
 };
+// A Remove from the followers of an actor elsewhere, one of this node's: the sender is where it has moved to,
+// and is followed there.
+struct RemoveFollower {
+  std::string followed;
+  std::string follower;
+};
 // Of an actor: what its author wants to hear of it no more, and no more to be announced by it.
 struct Block {
   std::string object;
@@ -113,7 +119,7 @@ struct Activity {
   std::string id;
   std::string actor;
   std::variant<Create, Update, UpdateActor, Delete, Follow, UndoFollow, UndoAnnounce, UndoById, Accept,
-               Reject, Announce, Add, Remove, Ignored, Block, UndoBlock, Told, Flag>
+               Reject, Announce, Add, Remove, Ignored, Block, UndoBlock, Told, Flag, RemoveFollower>
       content;
 };
 

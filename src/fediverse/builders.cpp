@@ -151,6 +151,22 @@ json::object make_update(std::string_view id, std::string_view actor) {
   return activity;
 }
 
+json::object make_move(std::string_view id, std::string_view actor, std::string_view target) {
+  json::object activity = make_activity("Move", id, actor);
+  activity["to"] = json::array{followers_of(actor)};
+  activity["object"] = actor;
+  activity["target"] = target;
+  return activity;
+}
+
+json::object make_remove_follower(std::string_view id, std::string_view actor, std::string_view follower,
+                                  std::string_view from) {
+  json::object activity = make_activity("Remove", id, actor);
+  activity["object"] = follower;
+  activity["target"] = followers_of(from);
+  return activity;
+}
+
 json::object make_flag(std::string_view id, std::string_view actor, std::string_view comment,
                        const std::vector<std::string>& objects) {
   json::object activity = make_activity("Flag", id, actor);

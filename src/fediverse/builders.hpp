@@ -54,6 +54,13 @@ json::object make_undo_follow(std::string_view id, std::string_view actor, std::
 // One of this node's actors is to be looked at again.
 json::object make_update(std::string_view id, std::string_view actor);
 
+// The actor is `target` from now on: whoever follows it is to follow that.
+json::object make_move(std::string_view id, std::string_view actor, std::string_view target);
+// To the node that one of this node's actors was at before, and whose actor `from` was then: that follower
+// follows here now.
+json::object make_remove_follower(std::string_view id, std::string_view actor, std::string_view follower,
+                                  std::string_view from);
+
 // A complaint: the author first, then the posts.
 json::object make_flag(std::string_view id, std::string_view actor, std::string_view comment,
                        const std::vector<std::string>& objects);

@@ -213,6 +213,27 @@ json::object make_tag_actor(const NodeUrls& urls, const Tag& tag, std::string_vi
   return actor;
 }
 
+std::string actor_at(const std::string& origin, const std::optional<Tag>& tag) {
+  const NodeUrls urls(origin);
+  return tag ? urls.tag_actor(*tag) : urls.actor();
+}
+
+void name_others(json::object& actor, std::string_view also_known_as, std::string_view moved_to) {
+  json::object terms;
+  const auto is_link = [&](std::string_view term) {
+    terms[term] = json::object{{"@id", fmt::format("as:{}", term)}, {"@type", "@id"}};
+  };
+  if (!also_known_as.empty()) {
+    is_link("alsoKnownAs");
+    actor["alsoKnownAs"] = json::array{also_known_as};
+  }
+  if (!moved_to.empty()) {
+    is_link("movedTo");
+    actor["movedTo"] = moved_to;
+  }
+  if (!terms.empty()) actor.at("@context").as_array().push_back(std::move(terms));
+}
+
 std::string about_note_of(std::string_view tag_actor) { return std::string(tag_actor) + "/about"; }
 
 json::object make_about_note(const NodeUrls& urls, const Tag& tag) {

@@ -58,6 +58,12 @@ json::object make_node_actor(const NodeUrls& urls, std::string_view public_key_p
 json::object make_tag_actor(const NodeUrls& urls, const Tag& tag, std::string_view public_key_pem,
                             std::optional<WallTime> since = std::nullopt, std::string_view contact = {});
 
+// The actor of a hashtag, or the node's own, at the node of that origin.
+std::string actor_at(const std::string& origin, const std::optional<Tag>& tag);
+// Says in an actor's document what the actor was called before, and what it is called from now on. Either may
+// be empty. A move is believed if the new actor names the old one so (Mastodon).
+void name_others(json::object& actor, std::string_view also_known_as, std::string_view moved_to);
+
 // What stands first on the profile of a hashtag: a note of its actor, which is in the collection `featured`.
 std::string about_note_of(std::string_view tag_actor);
 json::object make_about_note(const NodeUrls& urls, const Tag& tag);

@@ -129,6 +129,15 @@ std::vector<Instances::User> Instances::users() const {
   return users;
 }
 
+std::vector<std::string> Instances::inboxes_of_followers() const {
+  std::vector<std::string> inboxes;
+  for (const auto& [key, link] : links_) {
+    const bool follows = link.relay == identity_.actor() && link.style != Style::kMastodon;
+    if (follows && link.accepted) inboxes.push_back(link.delivery_inbox);
+  }
+  return inboxes;
+}
+
 Task<Result<void>> Instances::expel(IsUnwanted is_unwanted) {
   std::vector<Link> gone;
   for (const auto& [key, link] : links_) {

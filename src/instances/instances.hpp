@@ -172,6 +172,10 @@ class Instances {
     bool is_person = false;
   };
   [[nodiscard]] std::vector<User> users() const;
+  // Of who follows the node's own actor: people and LitePub relays that were accepted.
+  [[nodiscard]] std::vector<std::string> inboxes_of_followers() const;
+  // The origin that this node has from now on, if it has moved.
+  [[nodiscard]] const std::string& moved_to() const { return identity_.moved_to; }
   // An actor that uses this node; with the hashtag whose actor it uses, none for the node's own.
   using IsUnwanted = std::function<bool(const std::string& actor, const std::optional<Tag>& tag)>;
   // Ends every such use, tells them, and leaves such groups; whether they may come back is decided elsewhere.

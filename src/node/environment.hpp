@@ -24,6 +24,7 @@
 #include "http/message.hpp"
 #include "http/services.hpp"
 #include "instances/instance_store.hpp"
+#include "instances/moving.hpp"
 #include "instances/tag_sources.hpp"
 #include "instances/tag_tokens.hpp"
 #include "replay/replay_store.hpp"
@@ -82,6 +83,7 @@ struct Environment {
   health::Growth::Memory sizes = {};
   health::Machine* machine = nullptr;  // none in the simulator
   federation::DatedAhead ahead = {};
+  instances::Moving::Memory move = {};  // where the node has moved to
 };
 
 }  // namespace tagring::node

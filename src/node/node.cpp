@@ -106,8 +106,11 @@ Task<Result<void>> Node::start() {
   CO_TRY_VOID(co_await load());
   loaded_ = true;
   parts_->handover.reassign.start(parts_->rings.service);
-  parts_->rings.service.start();
-  parts_->rings.balancer.start();
+  // Where it has left them for another, it would come back in that one's place.
+  if (parts_->instances.moving.is_on_rings()) {
+    parts_->rings.service.start();
+    parts_->rings.balancer.start();
+  }
   parts_->relay.announcer.start();
   parts_->relay.followers.start();
   parts_->instances.consents.start();
@@ -115,6 +118,7 @@ Task<Result<void>> Node::start() {
   parts_->instances.put_off.start(
       [&fasp = parts_->fasp](const std::string& uri) { return fasp.sharing.is_shared(uri); });
   parts_->instances.outboxes.start([&rings = parts_->rings.service] { return rings.is_among_others(); });
+  parts_->instances.moving.start([this] { return leave(); });
   parts_->instances.replayer.start();
   parts_->instances.tag_sources.start();
   parts_->fasp.sharing.start();
@@ -157,6 +161,7 @@ Task<void> Node::stop() {
   co_await parts_->instances.publisher.stop();
   co_await parts_->instances.copies.stop();
   co_await parts_->instances.outboxes.stop();
+  co_await parts_->instances.moving.stop();
   co_await parts_->relay.followers.stop();
   co_await parts_->instances.activities.stop();
   co_await parts_->storage.disputes.stop();
@@ -271,7 +276,7 @@ json::object Node::adopt(const config::Config& fresh) {
   now.posts_an_hour = fresh.posts_an_hour;
   now.budgets = fresh.budgets;
   parts_->speech.budget.use(now.budgets);
-  parts_->speech.budget.set_own(now.instances);
+  parts_->speech.budget.set_own(own_hosts(now));
   parts_->instances.instances.use(instance_options(now, parts_->speech.budget));
   parts_->instances.moderation.use(moderation_options(now, parts_->speech.budget));
   parts_->admin.restart_for = restart;
@@ -362,6 +367,8 @@ json::object Node::status() const {
                                 {"doubtful_nodes", parts_->relay.origins.standing().doubtful()}}},
       {"budget", parts_->speech.budget.status()},
       {"idle", is_idle()}};
+  if (std::optional<json::object> moved = parts_->instances.moving.status())
+    status["moved"] = std::move(*moved);
   add_health(status);
   return status;
 }

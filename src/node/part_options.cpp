@@ -4,6 +4,7 @@
 
 #include "base/assert.hpp"
 #include "health/machine.hpp"
+#include "http/url.hpp"
 #include "redundancy/storage_place.hpp"
 #include "ring/contact.hpp"
 
@@ -95,6 +96,12 @@ overlay::RingService::Options ring_options(const config::Config& config, std::ui
   options.address_book = world.address_book.value_or("");
   options.save_address_book = world.save_address_book;
   return options;
+}
+
+std::vector<std::string> own_hosts(const config::Config& config) {
+  std::vector<std::string> own = config.instances;
+  if (!config.moved_from.empty()) own.push_back(host_of(config.moved_from));
+  return own;
 }
 
 signatures::SignaturePolicy signature_policy(const federation::Identity& identity) {

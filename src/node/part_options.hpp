@@ -2,6 +2,8 @@
 #pragma once
 
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "budget/manager.hpp"
 #include "config/config.hpp"
@@ -26,6 +28,9 @@ overlay::Balancer::Options balancer_options(const config::Config& config);
 storage::StorageRedundancy::Options storage_options(const config::Config& config);
 overlay::RingService::Options ring_options(const config::Config& config, std::uint64_t incarnation,
                                            const Environment& world);
+// Servers of the node's own, for budget::Manager: its instances, and what it was before, which hears of many
+// followers at once.
+std::vector<std::string> own_hosts(const config::Config& config);
 signatures::SignaturePolicy signature_policy(const federation::Identity& identity);
 queues::QueueOptions queue_options();
 instances::Instances::Options instance_options(const config::Config& config, budget::Manager& budget);

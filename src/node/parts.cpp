@@ -13,12 +13,12 @@ Speech::Speech(const config::Config& config, crypto::PrivateKey key, const Envir
     : runtime{world.clock, world.executor, world.workers, world.log, Rng(world.seed)},
       own_budget(config.budgets, world.clock),
       budget(world.budget == nullptr ? own_budget : *world.budget),
-      identity(config.origin(), std::move(key), config.contact),
+      identity(config.origin(), std::move(key), config.contact, config.moved_from),
       followers(&budget),
       client(identity, world.http, runtime),
       keys(budget, client, runtime),
       authenticator(signature_policy(identity), world.ahead, keys, runtime) {
-  budget.set_own(config.instances);
+  budget.set_own(own_hosts(config));
 }
 
 Rings::Rings(const config::Config& config, std::uint64_t incarnation, const Environment& world,
@@ -114,6 +114,7 @@ InstanceRole::InstanceRole(const config::Config& config, const Environment& worl
                 speech.identity, speech.runtime),
       moderation(moderation_options(config, speech.budget), world.stores.blocks, speech.blocks,
                  relay.followers, instances, world.clock),
+      moving(world.move, speech.identity, instances, relay.followers, activities, speech.runtime),
       copies(activities, speech.client, relay.announcer, instances, speech.blocks, speech.runtime),
       consents({config.archive_all}, moderation, relay.owners, copies, speech.client, speech.runtime),
       publisher(instances, moderation, consents, relay.owners, copies, speech.runtime),
@@ -147,7 +148,8 @@ FaspRole::FaspRole(const config::Config& config, const Environment& world, Speec
 
 ActorRole::ActorRole(Speech& speech, Rings& rings, RelayRole& relay, StorageRole& storage, Auditing& audit,
                      InstanceRole& instances)
-    : tag_follows(relay.followers, relay.owner, relay.redundancy, speech.blocks, instances.activities),
+    : tag_follows(relay.followers, relay.owner, relay.redundancy, speech.blocks, instances.activities,
+                  speech.identity),
       follows(instances.instances, tag_follows, instances.moderation, relay.announcer, speech.identity),
       announced(speech.identity, relay.followers, speech.blocks, speech.runtime.clock),
       posts(instances.publisher, instances.fetched, instances.instances, instances.reports, announced),
@@ -176,7 +178,8 @@ Reading::Reading(const Environment& world, Speech& speech, RelayRole& relay, Sto
       client_api({api_site(speech.identity), {&timeline_api, &tag_api, &search_api, &streams, &instance_api}},
                  speech.budget, world.clock),
       site(
-          {speech.identity.authority(), speech.identity.origin(), speech.identity.contact},
+          {speech.identity.authority(), speech.identity.origin(), speech.identity.contact,
+           [&identity = speech.identity] { return identity.moved_to; }},
           [this](HttpRequest request) { return client_api.answer(std::move(request)); }, world.http,
           world.clock, speech.budget) {}
 
@@ -197,7 +200,7 @@ Health::Health(Parts& parts)
 Administration::Administration(admin::NodeControl::Actions actions, Parts& parts)
     : logins(parts.environment.clock),
       log(parts.environment.stores.changes, parts.environment.clock, parts.environment.log),
-      node(actions, logins, parts.speech.identity),
+      node(actions, logins, parts.speech.client, parts.rings.service, parts.instances.moving),
       queries(parts.rings.service, parts.storage.history, parts.environment.stores.relay),
       follows(parts.relay.subscriptions, parts.speech.followers, parts.relay.partials, parts.instances.sync,
               parts.environment.stores.relay, parts.environment.clock),

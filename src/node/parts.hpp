@@ -56,6 +56,7 @@
 #include "instances/follower_sync.hpp"
 #include "instances/instances.hpp"
 #include "instances/moderation.hpp"
+#include "instances/moving.hpp"
 #include "instances/tag_sources.hpp"
 #include "mastodon_api/client_api.hpp"
 #include "mastodon_api/instance.hpp"
@@ -206,6 +207,7 @@ struct InstanceRole {
   federation::ActivityQueue activities;
   instances::Instances instances;
   instances::Moderation moderation;
+  instances::Moving moving;
   publisher::SignedCopies copies;
   publisher::Consents consents;
   publisher::Publisher publisher;

@@ -201,6 +201,7 @@ json::object RingService::announcement() {
   }
   json::object announced = {{"network", options_.network},
                             {"ids", to_json(options_.tuning.ids)},
+                            {"address", options_.contacts.front().address.text()},
                             {"relay", announced_contacts(Ring::kRelay)},
                             {"storage", announced_contacts(Ring::kStorage)}};
   if (!seeks.empty()) announced["seeks"] = std::move(seeks);
@@ -243,6 +244,7 @@ Task<Result<RingService::Announced>> RingService::ask_origin(std::string origin,
                                json::get_int(*ids, "kappa").value_or(0)));
   }
   Announced announced;
+  announced.address = IpAddress::parse(json::text_of(*ours, "address"));
   json::for_each(json::find(*ours, ring::to_string(ring)), [&](const json::value& element) {
     Result<ring::Contact> contact = ring::contact_from_json(element);
     if (contact && announced.members.size() < ring::kContactsMax)
@@ -252,6 +254,15 @@ Task<Result<RingService::Announced>> RingService::ask_origin(std::string origin,
     if (const auto first = json::get_string(*seeks, ring::to_string(ring))) announced.first = *first;
   }
   co_return announced;
+}
+
+Task<Result<bool>> RingService::is_rival(std::string origin) {
+  CO_TRY(const Announced announced, co_await ask_origin(origin, Ring::kRelay));
+  const Result<std::string> domain = ring::registrable_domain(host_of(origin));
+  if (!domain || !announced.address) co_return false;
+  const ring::Contact& own = options_.contacts.front();
+  co_return ring::make_node_id(options_.tuning.ids.scheme, announced.address->prefix64(), *domain,
+                               own.vserver) == own.id;
 }
 
 // Each reason is logged once, however often it is met.

@@ -61,9 +61,13 @@ class RingService {
   [[nodiscard]] const ring::Membership& of(Ring ring) const {
     return *(ring == Ring::kRelay ? relay_ : storage_);
   }
-  // {"network", "ids", "relay": [contacts], "storage": [contacts], "seeks"}: the metadata in NodeInfo by
-  // which others find us (docs/protocol.md, 4.3).
+  // {"network", "ids", "address", "relay": [contacts], "storage": [contacts], "seeks"}: the metadata in
+  // NodeInfo by which others find us (docs/protocol.md, 4.3).
   [[nodiscard]] json::object announcement();
+  // The node at that origin stands at the very places of this one, or would, since it has the same network
+  // and registrable domain: only one of them can be on the rings. An error if its NodeInfo names no node of
+  // this network.
+  [[nodiscard]] Task<Result<bool>> is_rival(std::string origin);
   // The origins of Options that did not lead into the ring when they were asked last: {origin: why}.
   [[nodiscard]] const json::object& dead_ends() const { return dead_ends_; }
   // Another node has called one of this node's vservers in the last minutes, or there is none that could.
@@ -94,6 +98,7 @@ class RingService {
   class HttpPeers;
   // What a node, or an instance, says of a ring.
   struct Announced {
+    std::optional<IpAddress> address;  // its own, as it says
     std::vector<ring::Contact> members;
     std::optional<std::string> first;  // it looks for the ring: the least origin of all that do, as it knows
   };

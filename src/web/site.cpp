@@ -227,6 +227,8 @@ Task<HttpResponse> Site::answer(HttpRequest request) {
   if (path.starts_with(kAssets)) co_return asset(std::string_view(path).substr(kAssets.size()));
   const bool for_server = fediverse::prefers_activities(request.headers.joined("Accept").value_or(""));
   if (path == "/" && for_server) co_return by_accept(redirect(303, "/actor"));
+  if (const std::string there = moved_page(request.target); !there.empty() && path != "/admin" && !for_server)
+    co_return by_accept(redirect(302, there));
   if (path == "/") co_return by_accept(co_await home(request.peer));
   if (path == "/search") co_return co_await search(query, request.peer);
   if (path == "/admin") {
@@ -249,6 +251,11 @@ Task<HttpResponse> Site::answer(HttpRequest request) {
     if (found && !rest.contains('/')) co_return by_accept(redirect(303, "/tag/" + found->actor_name()));
   }
   co_return by_accept(co_await tag(rest, query, request.peer));
+}
+
+std::string Site::moved_page(const std::string& target) const {
+  const std::string origin = options_.moved_to ? options_.moved_to() : std::string();
+  return origin.empty() ? origin : origin + target;
 }
 
 HttpResponse Site::page(std::string title, std::string main, int status) const {

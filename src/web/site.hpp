@@ -2,6 +2,7 @@
 // to other clients (Mastodon's API), and are whole without JavaScript, except for the administrator's.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -14,9 +15,10 @@ namespace tagring::web {
 class Site {
  public:
   struct Options {
-    std::string authority;     // "tags.example.org"
-    std::string origin;        // "https://tags.example.org"
-    std::string contact = {};  // an e-mail address of who runs the node, or empty
+    std::string authority;                       // "tags.example.org"
+    std::string origin;                          // "https://tags.example.org"
+    std::string contact = {};                    // an e-mail address of who runs the node, or empty
+    std::function<std::string()> moved_to = {};  // the origin that the node has from now on, or empty
   };
   // `api` answers GETs below /api/. `http`, `clock` and `budget` are for the servers of readers.
   Site(Options options, HttpHandler api, HttpClient& http, Clock& clock, budget::Manager& budget)
@@ -27,6 +29,8 @@ class Site {
   [[nodiscard]] Task<HttpResponse> answer(HttpRequest request);
 
  private:
+  // Where a reader finds that page now; empty if here.
+  [[nodiscard]] std::string moved_page(const std::string& target) const;
   [[nodiscard]] HttpResponse page(std::string title, std::string main, int status = 200) const;
   Task<HttpResponse> home(IpAddress reader);
   Task<HttpResponse> search(std::string query, IpAddress reader);

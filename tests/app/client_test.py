@@ -107,6 +107,39 @@ class Client(unittest.TestCase):
         wishes = [("/instances/follow", {"group": group}), ("/instances/follow", {"group": group, "tag": "owls"}), ("/instances/unfollow", {"group": group})]
         self.assertEqual(self.server.asked[-3:], wishes)
 
+    def test_move_says_what_the_node_does_and_what_administrators_have_to(self):
+        there = "https://tags.example.com"
+        moved = {"to": there, "since": "2026-11-26T10:00:00Z", "until": "2026-12-26T10:00:00Z", "told": False, "on_rings": True}
+        instances = [{"host": "social.example", "style": "mastodon", "add": f"{there}/inbox"}]
+        groups = [{"group": "https://lemmy.example/c/birds", "tag": "owls"}]
+        self.server.answers = {"/move": {"moved": moved, "instances": instances, "groups": groups}, "/move/cancel": {"rejoins": True}}
+        shown = self.run_it("move", there)
+        self.assertEqual(self.server.asked[-1], ("/move", {"to": there}))
+        self.assertIn(f"moved to {there}", shown)
+        self.assertRegex(shown, f"social.example +to add {there}/inbox\n")
+        self.assertIn("tagring instance follow https://lemmy.example/c/birds owls\n", shown)
+        self.assertIn("gets posts until 2026-12-26T10:00:00Z", shown)
+        self.run_it("move")
+        self.assertEqual(self.server.asked[-1], ("/move", {}))
+        moved["on_rings"] = False
+        self.assertIn("not on the rings any more", self.run_it("move"))
+        self.assertIn("restart it", self.run_it("move", "--cancel"))
+        self.assertEqual(self.server.asked[-1], ("/move/cancel", {}))
+        self.assertIn("excludes", self.run_it("move", there, "--cancel", code=2))
+        self.server.answers["/move"] = {"moved": None, "instances": [], "groups": []}
+        self.assertEqual(self.run_it("move"), "this node has not moved\n")
+
+    def test_status_and_the_list_of_instances_say_that_the_node_has_moved(self):
+        there = "https://tags.example.com"
+        status = {"origin": "https://tags.example.net", "ready": True, "because": [], "problems": [], "rings": {}}
+        self.server.answers = {"/status": status, "/instances": {"instances": []}}
+        self.assertNotIn("MOVED", self.run_it("status"))
+        self.assertNotIn("moved", self.run_it("instance", "list"))
+        status["moved"] = {"to": there, "since": "2026-11-26T10:00:00Z", "until": "2026-12-26T10:00:00Z", "on_rings": True}
+        self.server.answers["/instances"]["moved_to"] = there
+        self.assertIn(f"MOVED to {there} on 2026-11-26T10:00:00Z; it leaves the rings after 2026-12-26T10:00:00Z", self.run_it("status"))
+        self.assertIn(f"This node has moved to {there}", self.run_it("instance", "list"))
+
     def test_what_a_list_lifts_does_not_bring_relays_back(self):
         effect = {"fresh": 0, "known": 1, "lifted": ["spam.example"], "followers": [], "instances": [], "skipped": []}
         self.server.answers = {"/blocks/lift": effect}

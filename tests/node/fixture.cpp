@@ -127,6 +127,8 @@ void NodeTest::prepare(config::Config config) {
   environment.ahead.save = [this](std::string ahead) {
     return stores->meta.set("signed_ahead", std::move(ahead));
   };
+  environment.move.saved = run(stores->meta.get("move")).value();
+  environment.move.save = [this](std::string move) { return stores->meta.set("move", std::move(move)); };
   node =
       std::make_unique<Node>(std::move(config), crypto::PrivateKey::ed25519_from_seed(std::string(32, 'n')),
                              incarnation, environment);
