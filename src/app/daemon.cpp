@@ -195,6 +195,7 @@ Task<Result<void>> Daemon::open() {
                                   [this](const db::MigrationStep& step) { tell_of_upgrade(step); }));
   CO_TRY(crypto::PrivateKey own_key, co_await key(has_file));
   CO_TRY(const std::uint64_t incarnation, co_await stores_->meta.next_incarnation(clock_));
+  CO_TRY_VOID(co_await stores_->meta.set("origin", config_.origin()));  // whose a copy is (db/new_name.hpp)
   net::HttpClientOptions client;
   client.ca_file = config_.ca_file;
   client.allow_private_addresses = config_.allow_private_addresses;

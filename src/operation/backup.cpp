@@ -13,6 +13,7 @@
 #include "client/ask.hpp"
 #include "config/config.hpp"
 #include "crypto/key.hpp"
+#include "db/new_name.hpp"
 #include "db/schema.hpp"
 #include "machine/checks.hpp"
 #include "operation/commands.hpp"
@@ -205,6 +206,15 @@ bool is_of_another_node(const std::filesystem::path& database, const std::string
   return own && *own != key;
 }
 
+// Of the node that this one goes on for, what it can go on with. Whether it was that one's.
+Result<bool> take_over(const config::Config& config, const std::filesystem::path& copy) {
+  if (config.moved_from.empty()) return false;
+  TRY(sql::Connection opened, sql::Connection::open(copy));
+  Result<bool> taken = db::take_over(opened, config.origin(), config.moved_from);
+  if (!taken) return fail(taken.error().code, fmt::format("{}: {}", copy.string(), taken.error().message));
+  return taken;
+}
+
 // At any moment the database is the former or the restored one, whole: also if this is killed.
 Result<json::object> restore_from(const BackupOptions& options) {
   TRY(const config::Config config, config::Config::load(options.control.config));
@@ -240,6 +250,8 @@ Result<json::object> restore_from(const BackupOptions& options) {
         {ErrorCode::kCorrupt, fmt::format("{} is no whole backup: {}", options.file, key.error().message)});
   const bool is_other = is_of_another_node(database, *key);
   TRY_VOID(give_to_owner_of(config.data, fresh));
+  const Result<bool> taken_over = take_over(config, fresh);
+  if (!taken_over) return undo(taken_over.error());
   TRY_VOID(sql::sync(fresh));
   const std::filesystem::path former = name_aside(database);
   TRY_VOID(set_aside(database, former));
@@ -247,8 +259,10 @@ Result<json::object> restore_from(const BackupOptions& options) {
   if (error) return cannot("rename", fresh, error.value());
   TRY_VOID(sql::sync(config.data));
   const bool was_there = std::filesystem::exists(former, error);
-  return json::object{
-      {"restored", database.string()}, {"former", was_there ? former.string() : ""}, {"other_key", is_other}};
+  return json::object{{"restored", database.string()},
+                      {"former", was_there ? former.string() : ""},
+                      {"other_key", is_other && !*taken_over},
+                      {"taken_over_from", *taken_over ? config.moved_from : ""}};
 }
 
 void add(CLI::App& app, const std::shared_ptr<BackupOptions>& options, const char* name, const char* what,
@@ -287,6 +301,9 @@ void add_restore(CLI::App& app, int& status) {
         status = client::tell(options->control, restore_from(*options), [](const json::object& answer) {
           const std::string former = json::text_of(answer, "former");
           fmt::print("restored {}. Start the node now.\n", json::text_of(answer, "restored"));
+          if (const std::string from = json::text_of(answer, "taken_over_from"); !from.empty())
+            fmt::print("It is a copy of what {} has: who follows that one or has its relay stays there.\n",
+                       from);
           if (!former.empty()) fmt::print("What was there is {}: remove it when all is well.\n", former);
           if (json::get_flag(answer, "other_key"))
             fmt::print(

@@ -1,0 +1,17 @@
+// A copy of a node's database for the node that goes on under another name.
+#pragma once
+
+#include <string_view>
+
+#include "base/result.hpp"
+#include "sql/connection.hpp"
+
+namespace tagring::db {
+
+// Takes out of a copy what stays with the node `former`, which is the one that it was made of: who follows
+// its actors and uses it as a relay, whom it follows itself, what waits to be said by it, its key and its
+// places. Posts, history, blocks, permissions and the hashtags of instances stay. False if it is a copy of
+// what `origin` has itself, which is left as it is. kInvalid if it is of neither, or of an older version.
+Result<bool> take_over(sql::Connection& copy, std::string_view origin, std::string_view former);
+
+}  // namespace tagring::db
