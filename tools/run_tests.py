@@ -154,7 +154,7 @@ def process_suites():
     yield from found
     yield python("make run ONCE=1", "demo/demo.py", "--once", **options)
     yield python("demo", "demo/test/demo_test.py", **options)
-    for name in ["documents", "followers", "actors", "bots", "clients", "dialects"]:
+    for name in ["documents", "followers", "actors", "bots", "clients", "dialects", "moving"]:
         yield python(f"interop/{name}", f"tests/interop/{name}_check.py", **options)
     for name in ["signatures", "fasp"]:
         yield program(f"interop/{name}", [NODE, f"tests/interop/{name}_check.mjs"], **options)

@@ -29,6 +29,8 @@ const MISSKEY_CONTEXT = [AS, "https://w3id.org/security/v1", { Hashtag: "as:Hash
  *    edits      whether an Update of another server's post, brought by anybody, counts
  *    renotes    whether an Announce by a relay is one that its Undo takes back; else the post is there for good
  *    alone      people have an inbox each, and the server none
+ *    successor  what it looks at when an actor has moved: the new one's document, or nothing if it does not believe it
+ *    unfollows  whether it says that its people do not follow the old one any more
  */
 const DIALECTS = {
   mastodon: {
@@ -37,6 +39,16 @@ const DIALECTS = {
     opensAfter: 10, // Stoplight around deliveries, seen in 4.6.5
     edits: true, // seen in 4.3.23 and 4.6.5
     renotes: false, // the same
+    // activity/move.rb, read in 0486db9, and FetchRemoteActorService, in 03055a4: fetched again, with a round through WebFinger.
+    successor: async (s, old, target) => {
+      const there = await s.fetch(target);
+      const { host } = new URL(target);
+      const account = `acct:${there.preferredUsername}@${host}`;
+      const finger = await (await fetch(`https://${host}/.well-known/webfinger?resource=${encodeURIComponent(account)}`)).json();
+      const self = finger.links.find((link) => link.rel === "self").href;
+      return finger.subject === account && self === target ? there : undefined;
+    },
+    unfollows: true, // UnfollowFollowWorker
     // StatusReachFinder and Relay#follow_activity: no `to`.
     followRelay: (s) => ({ "@context": AS, id: s.url(`/${randomUUID()}`), type: "Follow", actor: s.url("/actor"), object: AS_PUBLIC }),
     undoRelay: (s, follow) => ({ "@context": AS, id: s.url(`/${randomUUID()}`), type: "Undo", actor: follow.actor, object: bare(follow) }),
@@ -59,6 +71,9 @@ const DIALECTS = {
     actor: "/users/relay", ld: { Create: true, Delete: true },
     edits: false, // "Unknown type: Note", seen in 2024.10.1
     renotes: true, // the same
+    // ApPersonService.updatePerson and processRemoteMove: the old actor itself must say so. AccountMoveService only counts the old follow out.
+    successor: async (s, old, target) => ((await s.fetch(old)).movedTo === target ? await s.fetch(target) : undefined),
+    unfollows: false,
     followRelay: (s) => ({ "@context": MISSKEY_CONTEXT, id: s.url(`/activities/follow-relay/${randomUUID().replaceAll("-", "")}`), type: "Follow", actor: s.url("/users/relay"), object: AS_PUBLIC }),
     undoRelay: (s, follow) => ({
       "@context": MISSKEY_CONTEXT, type: "Undo", id: `${follow.id}/undo`, actor: follow.actor, object: bare(follow), published: new Date().toISOString(),
@@ -78,6 +93,8 @@ const DIALECTS = {
     actor: "/relay", ld: {},
     edits: false, // a relay's copies are not looked at
     renotes: true,
+    successor: async (s, old, target) => await s.fetch(target), // Transmogrifier: get_or_fetch_by_ap_id
+    unfollows: false, // FollowingRelationship.move_following deletes it here
     followRelay: (s, relay) => litepub(s, { type: "Follow", actor: s.url("/relay"), object: relay, to: [relay], cc: [], bcc: [], state: "pending" }),
     undoRelay: (s, follow) => litepub(s, { type: "Undo", actor: follow.actor, object: bare(follow), to: [follow.object], cc: [] }),
     follow: (s, object) => litepub(s, { type: "Follow", actor: s.person, object, to: [object], cc: [AS_PUBLIC], bcc: [], state: "pending" }),
@@ -220,8 +237,9 @@ class Server {
   }
 
   /** What readers of this server see of it. */
-  async learn({ id, type, object }) {
+  async learn({ id, type, actor, object, target }) {
     const { edits, renotes } = this.dialect;
+    if (type === "Move" && actor === object && this.follows.has(object)) await this.move(object, target);
     if (type === "Announce") {
       this.boosts.set(id, object);
       const note = await this.fetch(object).catch(() => undefined);
@@ -233,6 +251,14 @@ class Server {
     } else if (type === "Undo" && renotes && this.boosts.has(object.id)) {
       this.shown.delete(this.boosts.get(object.id));
     }
+  }
+
+  /** Whoever follows the old actor here follows the new one, if that says that it is the same. */
+  async move(old, target) {
+    const there = await this.dialect.successor?.(this, old, target);
+    if (![there?.alsoKnownAs].flat().includes(old)) return;
+    await this.follow(there.inbox, target);
+    if (this.dialect.unfollows) await this.undo((await this.fetch(old)).inbox, old);
   }
 
   /** As `actor`, with the signature of Linked Data where the server makes one. */
