@@ -68,6 +68,7 @@ export interface NodeStatus {
   origin: string;
   rings: Record<"relay" | "storage", RingStatus>;
   forecast?: { text: string };
+  moved?: { to: string; until: string; on_rings: boolean };
   retention: { let_go_early: number };
   receipts: Record<"issued" | "kept" | "absent" | "bad", number>;
   [name: string]: unknown;

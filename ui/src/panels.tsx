@@ -22,6 +22,13 @@ export function OverviewPanel({ status }: { status: NodeStatus | undefined }) {
   if (!status) return <p class="muted">Asking the node …</p>;
   return (
     <>
+      {status.moved && (
+        <p class="notice">
+          This node has moved to <a href={status.moved.to}>{status.moved.to}</a>.{" "}
+          {status.moved.on_rings ? `It goes on for who stays until ${new Date(status.moved.until).toLocaleDateString()}.` : "It has left the rings."} Relays do
+          not move: <code>tagring move</code> says whose administrators have to add the new one.
+        </p>
+      )}
       <dl class="figures">
         {FIGURES.map(([name, head, meaning]) => (
           <Figure key={name} head={head} value={number.format(Number(status[name] ?? 0))}>
