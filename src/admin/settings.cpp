@@ -75,6 +75,7 @@ std::map<std::string, json::value, std::less<>> values(const config::Config& con
       {"metrics.address", config.metrics_address.text().c_str()},
       {"metrics.port", config.metrics_port},
       {"database.postgres", config.postgres.empty() ? "" : "set"},
+      {"database.standby", config.standby},
       {"ring.network", config.network.c_str()},
       {"ring.id_scheme", json::value(ring::name_of(config.ids.scheme))},
       {"ring.kappa", config.ids.kappa},

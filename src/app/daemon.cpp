@@ -28,6 +28,8 @@ namespace {
 constexpr Duration kGrace = std::chrono::seconds(5);
 constexpr Duration kOwnOriginTimeout = std::chrono::seconds(10);
 constexpr Duration kUpgradeEvery = std::chrono::seconds(10);
+// A step of one that stood by, which systemd takes for started.
+constexpr Duration kUpgradeMax = std::chrono::hours(24);
 constexpr Duration kCertificateEvery = std::chrono::seconds(20);
 constexpr const char* kDatabase = "tagring.db";
 constexpr const char* kCopy = "backup.db";  // until who asked for it takes it
@@ -81,6 +83,7 @@ Daemon::Daemon(config::Config config, std::filesystem::path config_file, bool js
       workers_(pool_.get_executor()),
       clock_(loop_.get_executor()),
       log_(Log::to_stderr(config_.log_level, config_.log_format, &clock_)),
+      database_watch_(config_, json_, clock_, log_),
       budget_(config_.budgets, clock_),
       resolver_(resolver_options(config_, budget_)) {}
 
@@ -102,13 +105,20 @@ Result<void> Daemon::run() {
 
 Task<void> Daemon::serve_into(Daemon* daemon, Result<void>* result) {
   *result = co_await daemon->serve();
+  daemon->tasks_.cancel();  // only now: until here a standby must hear of this process
+  co_await daemon->tasks_.join();
   daemon->loop_.stop();
 }
 
 Task<Result<void>> Daemon::serve() {
   // Before anything is touched: with a wrong certificate no other node would ever speak to this one.
   CO_TRY(certificate_until_, check_certificate(config_));
+  CO_TRY_VOID(check_inherited());
   CO_TRY_VOID(co_await open());
+  // It may have stood by for months.
+  if (database_watch_.has_stood_by()) {
+    CO_TRY(certificate_until_, check_certificate(config_));
+  }
   CO_TRY_VOID(listen());
   CO_TRY_VOID(co_await node_->start());
   for (std::size_t i = 0; i < outside_; ++i) servers_[i]->accept();
@@ -179,20 +189,10 @@ Task<Result<void>> Daemon::open() {
   CO_TRY_VOID(keep_private(config_.data));
   for (const char* suffix : {"", ".part"})
     std::filesystem::remove(config_.data / (std::string(kCopy) + suffix), error);
-  sql::DatabaseOptions database;
-  database.path = config_.data / kDatabase;
-  database.postgres = config_.postgres;
-  database.on_trouble = [this](const Error* trouble) {
-    can_write_ = trouble == nullptr;
-    if (trouble != nullptr) {
-      log_.error("cannot_write", {{"because", trouble->message}, {"until_then", "nothing is acknowledged"}});
-    } else {
-      log_.warn("can_write_again");
-    }
-  };
-  const bool has_file = std::filesystem::exists(database.path, error);
-  CO_TRY(stores_, db::open_stores(std::move(database), clock_,
+  const bool has_file = std::filesystem::exists(config_.data / kDatabase, error);
+  CO_TRY(stores_, db::open_stores(database_watch_.options(config_.data / kDatabase), clock_,
                                   [this](const db::MigrationStep& step) { tell_of_upgrade(step); }));
+  tasks_.spawn("heartbeat", database_watch_.beat(*stores_->database));
   CO_TRY(crypto::PrivateKey own_key, co_await key(has_file));
   CO_TRY(const std::uint64_t incarnation, co_await stores_->meta.next_incarnation(clock_));
   CO_TRY_VOID(co_await stores_->meta.set("origin", config_.origin()));  // whose a copy is (db/new_name.hpp)
@@ -232,9 +232,10 @@ void Daemon::tell_of_upgrade(const db::MigrationStep& step) {
   const bool goes_on = step.state == db::MigrationStep::State::kGoesOn;
   if (goes_on && now - upgrade_told_ < kUpgradeEvery) return;
   upgrade_told_ = now;
-  machine::notify_systemd(fmt::format("EXTEND_TIMEOUT_USEC={}\nSTATUS=upgrading the database, step {} of {}",
-                                      std::chrono::microseconds(3 * kUpgradeEvery).count(), step.number,
-                                      step.of));
+  machine::notify_systemd(
+      fmt::format("EXTEND_TIMEOUT_USEC={}\nWATCHDOG_USEC={}\nSTATUS=upgrading the database, step {} of {}",
+                  std::chrono::microseconds(3 * kUpgradeEvery).count(),
+                  std::chrono::microseconds(kUpgradeMax).count(), step.number, step.of));
   const bool is_done = step.state == db::MigrationStep::State::kDone;
   log_.info(is_done ? "upgraded" : "upgrading",
             {{"step", step.number}, {"of", step.of}, {"does", step.does}, {"rows_written", step.rows}});
@@ -251,6 +252,11 @@ Result<void> Daemon::listen_at(server::HttpServerOptions options, Answer answer)
 // Another port than that of the configuration would be served, and nobody would know why nobody comes.
 Result<void> Daemon::check_inherited() const {
   const bool has_tcp = !config_.is_plain() || config_.listen_socket.empty();
+  // It would take connections on the machine that stands by, and nobody would answer them.
+  if (config_.standby && !machine::inherited_sockets().empty())
+    return fail(
+        ErrorCode::kInvalid,
+        "with database.standby nobody may listen for the node: \"systemctl disable --now tagring.socket\"");
   for (const machine::InheritedSocket& socket : machine::inherited_sockets()) {
     const bool is_asked_for = socket.path.empty() ? has_tcp && socket.port == config_.listen_port
                                                   : socket.path == config_.listen_socket;
@@ -270,7 +276,6 @@ Result<void> Daemon::check_inherited() const {
 
 // Who comes from outside waits until the node has taken up what it was doing.
 Result<void> Daemon::listen() {
-  TRY_VOID(check_inherited());
   server::HttpServerOptions outside;
   outside.trusted_proxies = config_.trusted_proxies;
   outside.budget = &budget_;
@@ -316,7 +321,7 @@ void Daemon::say_ready() {
   }
   std::fflush(stdout);
   log_.info("started", {{"version", TAGRING_VERSION}, {"origin", config_.origin()}});
-  machine::notify_systemd("READY=1");
+  machine::notify_systemd("READY=1\nSTATUS=");
 }
 
 // --- while it runs -----------------------------------------------------------------------------------------
@@ -400,6 +405,8 @@ Task<void> Daemon::watch_certificate() {
 
 Task<void> Daemon::please_watchdog() {
   const std::optional<Duration> interval = machine::watchdog_interval();
+  if (interval)
+    machine::notify_systemd(fmt::format("WATCHDOG_USEC={}", std::chrono::microseconds(*interval).count()));
   while (interval) {
     machine::notify_systemd("WATCHDOG=1");
     const Instant next = clock_.now() + *interval / 3;
@@ -410,8 +417,6 @@ Task<void> Daemon::please_watchdog() {
 Task<void> Daemon::stop() {
   machine::notify_systemd("STOPPING=1");
   log_.info("stopping");
-  tasks_.cancel();
-  co_await tasks_.join();
   for (const auto& server : servers_) co_await server->stop(kGrace);
   co_await node_->stop();
 }

@@ -2,7 +2,6 @@
 // and the supervisor.
 #pragma once
 
-#include <atomic>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/thread_pool.hpp>
 #include <filesystem>
@@ -10,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "app/database_watch.hpp"
 #include "budget/manager.hpp"
 #include "config/config.hpp"
 #include "crypto/key.hpp"
@@ -34,7 +34,7 @@ class Daemon final : public health::Machine {
   // --- health::Machine ---
   [[nodiscard]] Task<health::Checks> look() override;
   [[nodiscard]] Task<Result<void>> try_to_write() override;
-  [[nodiscard]] bool can_write() const override { return can_write_; }
+  [[nodiscard]] bool can_write() const override { return database_watch_.can_write(); }
   [[nodiscard]] std::optional<health::Disk> disk() const override;
   [[nodiscard]] std::optional<std::int64_t> room() const override;
   [[nodiscard]] std::optional<WallTime> certificate_until() const override { return certificate_until_; }
@@ -75,9 +75,9 @@ class Daemon final : public health::Machine {
   Workers workers_;
   net::SystemClock clock_;
   Log log_;
+  DatabaseWatch database_watch_;
   budget::Manager budget_;
   net::Resolver resolver_;
-  std::atomic<bool> can_write_ = true;
   std::size_t copies_ = 0;  // that are being written; at most one
   std::optional<WallTime> certificate_until_;
   Instant upgrade_told_;

@@ -22,6 +22,8 @@ const char* to_string(ErrorCode code) {
       return "timed_out";
     case ErrorCode::kUnavailable:
       return "unavailable";
+    case ErrorCode::kSuperseded:
+      return "superseded";
     case ErrorCode::kCorrupt:
       return "corrupt";
   }

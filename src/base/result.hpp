@@ -25,6 +25,7 @@ enum class ErrorCode : std::uint8_t {
   kBusy,         // The peer is in the middle of a state change. Ask again soon.
   kTimedOut,     // No answer before the deadline; the other side may still have acted.
   kUnavailable,  // Could not be reached. Retry later.
+  kSuperseded,   // Another process is the node. End.
   kCorrupt,      // Stored data failed its checks. Operator attention.
 };
 

@@ -11,6 +11,7 @@ namespace tagring::cli {
 
 int report(const Error& error) {
   fmt::print(stderr, "tagring: {}\n", error.message);
+  if (error.code == ErrorCode::kSuperseded) return kExitSuperseded;
   return error.code == ErrorCode::kInvalid ? kExitBadInput : kExitFailed;
 }
 

@@ -246,6 +246,7 @@ std::map<std::string, Reader> readers(Config& config, const std::filesystem::pat
       {"metrics.address", address(config.metrics_address)},
       {"metrics.port", number(config.metrics_port, 1, 65535)},
       {"database.postgres", connection_string(config.postgres)},
+      {"database.standby", flag(config.standby)},
       {"ring.network", text(config.network)},
       {"ring.id_scheme", word(config.ids.scheme, ring::id_scheme_from,
                               "must be \"spread\" or \"paper\", as in the rest of the network")},
@@ -342,6 +343,8 @@ Result<void> check(Config& config) {
   if (config.address == IpAddress{})
     return bad("node.address", "is missing: the public address of this node");
   TRY_VOID(check_listening(config));
+  if (config.standby && config.postgres.empty())
+    return bad("database.standby", "is for PostgreSQL, which two machines can reach: set database.postgres");
   if (!config.listen_address) config.listen_address = config.address;
   if (config.listen_port == 0) config.listen_port = config.port;
   if (!config.has_bootstrap() && !config.create) {

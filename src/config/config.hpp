@@ -48,6 +48,7 @@ struct Config {
 
   // [database]
   std::string postgres;  // a connection string of libpq; empty: SQLite, in `data`
+  bool standby = false;  // a second process waits beside the one that runs, and takes over
 
   // [ring]
   std::string network = "tagring";         // nodes of other networks are strangers

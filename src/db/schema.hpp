@@ -47,8 +47,14 @@ inline Result<std::unique_ptr<sql::Database>> open_database(sql::DatabaseOptions
                                                             const MigrationWatch& watch = {}) {
   return sql::Database::open(std::move(options), [&watch](sql::Connection& connection) -> Result<void> {
     TRY_VOID(check_finished(connection));
+    TRY(const int version, version_of(connection));
+    // Before anything is written where another process may think that it is the node.
+    if (version > 0) {
+      TRY_VOID(connection.take_term());
+    }
     TRY_VOID(migrate(connection, kSchemaVersion, watch));
-    return make_years(connection);
+    TRY_VOID(make_years(connection));
+    return version > 0 ? Result<void>() : connection.take_term();
   });
 }
 

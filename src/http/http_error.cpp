@@ -8,10 +8,10 @@
 namespace tagring {
 namespace {
 
-constexpr std::array kErrorCodes = {ErrorCode::kInvalid, ErrorCode::kNotFound, ErrorCode::kConflict,
-                                    ErrorCode::kDenied,  ErrorCode::kTooLarge, ErrorCode::kNotOwner,
-                                    ErrorCode::kBusy,    ErrorCode::kTimedOut, ErrorCode::kUnavailable,
-                                    ErrorCode::kCorrupt};
+constexpr std::array kErrorCodes = {ErrorCode::kInvalid,    ErrorCode::kNotFound, ErrorCode::kConflict,
+                                    ErrorCode::kDenied,     ErrorCode::kTooLarge, ErrorCode::kNotOwner,
+                                    ErrorCode::kBusy,       ErrorCode::kTimedOut, ErrorCode::kUnavailable,
+                                    ErrorCode::kSuperseded, ErrorCode::kCorrupt};
 
 }  // namespace
 
@@ -46,6 +46,7 @@ int http_status(ErrorCode code) {
       return 421;
     case ErrorCode::kBusy:
     case ErrorCode::kUnavailable:
+    case ErrorCode::kSuperseded:
       return 503;
     case ErrorCode::kTimedOut:
       return 504;

@@ -83,6 +83,9 @@ Result<json::object> upgrade(const UpgradeOptions& options) {
   file = opened->name();
   TRY(const int from, db::version_of(*opened));
   if (from == 0) return fail(ErrorCode::kInvalid, fmt::format("{} is no database of tagring", file));
+  if (!options.dry_run) {
+    TRY_VOID(opened->take_term());
+  }
   Report report(options.control.json);
   const db::MigrationWatch watch = [&report](const db::MigrationStep& step) { report.note(step); };
   const Result<void> done =

@@ -20,6 +20,9 @@ struct sqlite3;
 
 namespace tagring::sql {
 
+// Told for whom a standby waits, about once a second.
+using StandingBy = std::function<void(const std::string& whom)>;
+
 enum class Dialect : std::uint8_t { kSqlite, kPostgres };
 
 // Binds bytes as BLOB instead of TEXT.
@@ -86,6 +89,12 @@ class Backend {
 
   // Rows in PostgreSQL's own form (postgres_values.hpp), which it takes faster than statements.
   virtual Result<void> copy_in(const std::string& command, std::string_view rows) = 0;
+
+  // PostgreSQL: makes this process the node, by a number that is one more than that of the process before
+  // (the counter "node:term"). From then on a connection that was lost is made again, if the number is the
+  // last one still; else everything fails with kSuperseded from there on. SQLite: nothing, since no other
+  // process gets in.
+  virtual Result<void> take_term() { return {}; }
 
   // Transactions that write and that only read. A connection that was lost is made again here, and nowhere
   // else.

@@ -17,8 +17,8 @@ Result<Connection> Connection::open(const std::string& path, const std::string& 
   return Connection(std::move(backend));
 }
 
-Result<Connection> Connection::connect(const std::string& dsn) {
-  TRY(std::unique_ptr<Backend> backend, open_postgres(dsn));
+Result<Connection> Connection::connect(const std::string& dsn, const StandingBy& standing_by) {
+  TRY(std::unique_ptr<Backend> backend, open_postgres(dsn, standing_by));
   return Connection(std::move(backend));
 }
 

@@ -108,7 +108,7 @@ class Connection {
   // An SQLite file, which is made if there is none. `vfs` empty: the system's.
   static Result<Connection> open(const std::string& path, const std::string& vfs = {});
   // A PostgreSQL database (postgres.hpp).
-  static Result<Connection> connect(const std::string& dsn);
+  static Result<Connection> connect(const std::string& dsn, const StandingBy& standing_by = nullptr);
   explicit Connection(std::unique_ptr<Backend> backend) : backend_(std::move(backend)) {}
   Connection(Connection&& other) noexcept = default;
   Connection& operator=(Connection&&) = delete;
@@ -144,6 +144,7 @@ class Connection {
   Result<void> copy_in(const std::string& command, std::string_view rows) {
     return backend_->copy_in(command, rows);
   }
+  Result<void> take_term() { return backend_->take_term(); }
   Result<void> begin() { return backend_->begin(); }
   Result<void> commit() { return backend_->commit(); }
   Result<void> rollback() { return backend_->rollback(); }

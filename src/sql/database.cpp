@@ -36,8 +36,9 @@ Database::Database(Connection connection, DatabaseOptions options)
 
 Result<std::unique_ptr<Database>> Database::open(DatabaseOptions options,
                                                  const std::function<Result<void>(Connection&)>& migrate) {
-  TRY(Connection connection, options.postgres.empty() ? Connection::open(options.path, options.vfs)
-                                                      : Connection::connect(options.postgres));
+  TRY(Connection connection, options.postgres.empty()
+                                 ? Connection::open(options.path, options.vfs)
+                                 : Connection::connect(options.postgres, options.standing_by));
   if (auto migrated = migrate(connection); !migrated) {
     return fail(migrated.error().code, connection.name() + ": " + migrated.error().message);
   }
@@ -138,13 +139,15 @@ Result<void> Database::run_read(Job& job) {
 // Single jobs may fail for reasons of their own; the disk's are these two. A commit that changes nothing
 // succeeds on a full disk too.
 void Database::tell_of_trouble(const std::vector<Job*>& writes, bool changed) {
+  using enum ErrorCode;
   const auto failed = std::ranges::find_if(writes, [](const Job* job) {
-    return !job->outcome && (job->outcome.error().code == ErrorCode::kUnavailable ||
-                             job->outcome.error().code == ErrorCode::kCorrupt);
+    const ErrorCode code = job->outcome ? kInvalid : job->outcome.error().code;
+    return code == kUnavailable || code == kCorrupt || code == kSuperseded;
   });
   const bool trouble = failed != writes.end();
   if (!trouble && !changed) return;
-  if (trouble != std::exchange(in_trouble_, trouble))
+  const bool is_over = trouble && (*failed)->outcome.error().code == kSuperseded;
+  if (trouble != std::exchange(in_trouble_, trouble) || is_over)
     options_.on_trouble(trouble ? &(*failed)->outcome.error() : nullptr);
 }
 

@@ -33,7 +33,10 @@ struct DatabaseOptions {
   std::function<Task<void>()> pause = nullptr;
   // Told when nothing can be written any more, with the reason (a full disk, say), and with null when it can
   // be again; not of every write. On the thread of the jobs.
+  // kSuperseded is told each time: another process is the node, and this one should end.
   std::function<void(const Error*)> on_trouble = [](const Error*) {};
+  // PostgreSQL: set for a standby, which waits for the process that has the database (postgres.hpp).
+  StandingBy standing_by = nullptr;
 };
 
 // Thread-safe in Mode::kThread, except for the destructor.

@@ -1,10 +1,13 @@
-// What libpq gives away, with owners.
+// What libpq gives away, with owners, and its errors as ours.
 #pragma once
 
 #include <algorithm>
 #include <libpq-fe.h>
 #include <memory>
 #include <string>
+#include <string_view>
+
+#include "base/result.hpp"
 
 namespace tagring::sql {
 
@@ -22,5 +25,11 @@ inline std::string one_line(const char* message) {
   std::ranges::replace(text, '\n', ' ');
   return text;
 }
+
+// "PostgreSQL database tagring at /run/postgresql"
+std::string name_of(const PGconn* connection);
+
+// What went wrong with a statement; null: with the connection.
+std::unexpected<Error> failure(const PGconn* connection, const PGresult* result, std::string_view doing);
 
 }  // namespace tagring::sql

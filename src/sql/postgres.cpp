@@ -37,12 +37,14 @@ std::int64_t changed_rows(PGresult* answer) {
 
 class Postgres final : public Backend {
  public:
-  Postgres(std::string dsn, PostgresLink link) : dsn_(std::move(dsn)), link_(std::move(link)) {}
+  Postgres(std::string dsn, PostgresLink link)
+      : dsn_(std::move(dsn)), link_(std::move(link)), process_(PQbackendPID(link_.get())) {}
 
   [[nodiscard]] Dialect dialect() const override { return Dialect::kPostgres; }
   [[nodiscard]] std::string name() const override { return name_of(link_.get()); }
   std::unique_ptr<Prepared> prepare(const char* sql, bool in_parts) override;
   Result<void> execute(const char* script) override;
+  Result<void> take_term() override;
   Result<void> begin() override { return begin("BEGIN"); }
   Result<void> commit() override;
   Result<void> rollback() override {
@@ -83,12 +85,16 @@ class Postgres final : public Backend {
     unsigned* known;  // of a statement that is being prepared; else null
   };
   Result<void> begin(const char* sql);
+  Result<void> reconnect();
   Result<void> enter_pipeline();
   Result<void> leave_pipeline(const char* doing);
   std::unexpected<Error> lost(const char* doing);
 
   const std::string dsn_;
   PostgresLink link_;
+  int process_;            // of the server, for this session
+  std::int64_t term_ = 0;  // 0: not the node
+  std::optional<Error> superseded_;
   unsigned session_ = 1;  // grows with each connection
   unsigned statements_ = 0;
   std::vector<Sent> sent_;
@@ -203,6 +209,30 @@ Result<void> Postgres::execute(const char* script) {
   return {};
 }
 
+Result<void> Postgres::take_term() {
+  const char* sql =
+      "INSERT INTO counters(name, value) VALUES('node:term', 1)"
+      " ON CONFLICT(name) DO UPDATE SET value = counters.value + 1 RETURNING value";
+  TRY_VOID(leave_pipeline(sql));
+  const PostgresAnswer raised(PQexec(link_.get(), sql));
+  if (PQresultStatus(raised.get()) != PGRES_TUPLES_OK) return failure(link_.get(), raised.get(), sql);
+  term_ = std::strtoll(PQgetvalue(raised.get(), 0, 0), nullptr, 10);
+  return {};
+}
+
+// Without a term nobody could say what happened in between.
+Result<void> Postgres::reconnect() {
+  if (superseded_) return std::unexpected(*superseded_);
+  if (term_ == 0) return fail(ErrorCode::kUnavailable, "database: the session was lost");
+  Result<PostgresLink> link = resume_session(dsn_, process_, term_);
+  if (!link && link.error().code == ErrorCode::kSuperseded) superseded_ = link.error();
+  if (!link) return std::unexpected(std::move(link).error());
+  link_ = *std::move(link);
+  process_ = PQbackendPID(link_.get());
+  ++session_;
+  return {};
+}
+
 // A server that was restarted meanwhile has closed the connection, which shows only when one looks.
 Result<void> Postgres::begin(const char* sql) {
   // What it said before it closed is read first.
@@ -210,8 +240,7 @@ Result<void> Postgres::begin(const char* sql) {
   if (!is_there || PQstatus(link_.get()) != CONNECTION_OK) {
     sent_.clear();
     in_transaction_ = false;
-    TRY(link_, begin_session(dsn_));
-    ++session_;
+    TRY_VOID(reconnect());
   }
   TRY_VOID(enqueue(sql));
   in_transaction_ = true;
@@ -386,8 +415,8 @@ std::int64_t PostgresPrepared::integer(int column) const {
 
 }  // namespace
 
-Result<std::unique_ptr<Backend>> open_postgres(const std::string& dsn) {
-  TRY(PostgresLink link, begin_session(dsn));
+Result<std::unique_ptr<Backend>> open_postgres(const std::string& dsn, const StandingBy& standing_by) {
+  TRY(PostgresLink link, standing_by ? await_session(dsn, standing_by) : begin_session(dsn));
   return std::make_unique<Postgres>(dsn, std::move(link));
 }
 

@@ -2,46 +2,39 @@
 
 #include <array>
 #include <fmt/format.h>
+#include <optional>
+#include <thread>
 #include <unistd.h>
+
+#include "base/time.hpp"
+#include "sql/postgres_lock.hpp"
 
 namespace tagring::sql {
 namespace {
 
 constexpr int kOldest = 150'000;  // as PQserverVersion() says it
 
-// Not jit: statements are small and many. The keepalives are the server's, so that the lock of a machine that
-// died is free after half a minute. Durable, whatever the role has by default.
+// How long a standby lets the one that runs be silent, how often it looks, and how often it must find the
+// lock free: a process that only lost its session makes another within a second, and goes on.
+constexpr Duration kSilence = std::chrono::seconds(5);
+constexpr Duration kLookEvery = std::chrono::seconds(1);
+constexpr int kFreeLooks = 3;
+
+// Not jit: statements are small and many. The keepalives and the timeout are the server's, so that the lock
+// of a machine that died is free after half a minute, though nobody looks. Durable, whatever the role has by
+// default.
 constexpr const char* kSettings =
     "SET lock_timeout = '10s';"
     "SET jit = off;"
     "SET tcp_keepalives_idle = 10;"
     "SET tcp_keepalives_interval = 5;"
     "SET tcp_keepalives_count = 3;"
+    "SET tcp_user_timeout = '25s';"
     "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = "
     "'off'";
 
-// Waits a moment: the session of one that has just ended may not have.
-constexpr const char* kLock =
-    "SET lock_timeout = '2s';"
-    "SELECT pg_advisory_lock(1952540530, hashtext(current_schema()) & 2147483647)";  // "tagr"
-constexpr const char* kHolder =
-    "SELECT format('%s from %s since %s (pid %s there)', a.application_name,"
-    " coalesce(host(a.client_addr), 'the server''s own machine'), to_char(a.backend_start, 'YYYY-MM-DD "
-    "HH24:MI'), a.pid)"
-    " FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid WHERE l.locktype = 'advisory' AND l.granted"
-    " AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())"
-    " AND l.classid = 1952540530 AND l.objid::bigint = hashtext(current_schema()) & 2147483647";
-
-ErrorCode code_of_state(std::string_view state) {
-  const std::string_view kind = state.substr(0, 2);
-  if (kind == "23") return ErrorCode::kConflict;  // a violated constraint
-  if (kind == "54") return ErrorCode::kTooLarge;
-  if (kind == "22" || state == "42501") return ErrorCode::kInvalid;  // bad data; no right to do it
-  // SQL that does not fit the schema; a transaction that cannot do it; damage.
-  if (kind == "42" || kind == "25" || kind == "3F" || state.starts_with("XX00") || kind == "0A")
-    return ErrorCode::kCorrupt;
-  return ErrorCode::kUnavailable;
-}
+// Even within a statement, where the server's system can tell whether a client is there.
+constexpr const char* kLooksAtClient = "SET client_connection_check_interval = '5s'";
 
 std::string first_value(PGconn* connection, const char* sql) {
   const PostgresAnswer answer(PQexec(connection, sql));
@@ -62,6 +55,7 @@ Result<void> check(PGconn* connection) {
                             name_of(connection), encoding != nullptr ? encoding : "?"));
   }
   if (first_value(connection, "SELECT current_schema()").empty()) {
+    if (PQstatus(connection) != CONNECTION_OK) return failure(connection, nullptr, "schema");
     return fail(
         ErrorCode::kInvalid,
         fmt::format("{}: no schema of its search_path is there; CREATE SCHEMA it", name_of(connection)));
@@ -69,36 +63,7 @@ Result<void> check(PGconn* connection) {
   return {};
 }
 
-Result<void> lock(PGconn* connection) {
-  const PostgresAnswer locked(PQexec(connection, kLock));
-  if (PQresultStatus(locked.get()) == PGRES_TUPLES_OK) return {};
-  const char* state = PQresultErrorField(locked.get(), PG_DIAG_SQLSTATE);
-  if (state == nullptr || std::string_view(state) != "55P03")
-    return failure(connection, locked.get(), "lock");
-  const std::string holder = first_value(connection, kHolder);
-  return fail(
-      ErrorCode::kUnavailable,
-      fmt::format("{} is in use by another process: does the node run already? {}", name_of(connection),
-                  holder.empty() ? "Its session ended just now" : "It is " + holder));
-}
-
-}  // namespace
-
-std::string name_of(const PGconn* connection) {
-  const auto text = [](const char* value) { return std::string(value != nullptr ? value : ""); };
-  return fmt::format("PostgreSQL database {} at {}", text(PQdb(connection)), text(PQhost(connection)));
-}
-
-std::unexpected<Error> failure(const PGconn* connection, const PGresult* result, std::string_view doing) {
-  const char* state = result != nullptr ? PQresultErrorField(result, PG_DIAG_SQLSTATE) : nullptr;
-  const char* message = result != nullptr ? PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY) : nullptr;
-  if (message == nullptr) message = PQerrorMessage(connection);
-  return fail(state != nullptr ? code_of_state(state) : ErrorCode::kUnavailable,
-              fmt::format("database: {} ({}): {}", one_line(message), state != nullptr ? state : "no answer",
-                          doing.substr(0, 80)));
-}
-
-Result<PostgresLink> begin_session(const std::string& dsn) {
+Result<PostgresLink> connect(const std::string& dsn) {
   const std::string who = fmt::format("tagring, process {}", ::getpid());
   // What the connection string says of the first ones goes before.
   const std::array<std::pair<const char*, const char*>, 9> parameters = {
@@ -122,10 +87,82 @@ Result<PostgresLink> begin_session(const std::string& dsn) {
   }
   PQsetNoticeProcessor(connection.get(), [](void*, const char*) {}, nullptr);
   TRY_VOID(check(connection.get()));
-  TRY_VOID(lock(connection.get()));
   const PostgresAnswer set(PQexec(connection.get(), kSettings));
   if (PQresultStatus(set.get()) != PGRES_TUPLES_OK) return failure(connection.get(), set.get(), "settings");
+  const PostgresAnswer optional(PQexec(connection.get(), kLooksAtClient));
   return connection;
+}
+
+std::string in_use(const PGconn* connection, const LockHolder& holder) {
+  return fmt::format("{} is in use by another process: {}", name_of(connection),
+                     holder.who.empty() ? "its session ended just now" : "it is " + holder.who);
+}
+
+// One look of who waits: nothing if the lock is there now, else why it is not.
+class Wait {
+ public:
+  explicit Wait(const std::string& dsn) : dsn_(dsn) {}
+
+  Result<std::optional<std::string>> look() {
+    if (!link_) {
+      TRY(link_, connect(dsn_));
+    }
+    TRY(const std::optional<LockHolder> holder, look_at_lock(link_.get(), kSilence));
+    if (holder && !holder->was_ended) {
+      free_looks_ = 0;
+      return in_use(link_.get(), *holder);
+    }
+    ++free_looks_;
+    if (!holder && free_looks_ < kFreeLooks)
+      return name_of(link_.get()) + " is in use by no process now, and whose it was may come back";
+    TRY(const std::optional<LockHolder> other, take_lock(link_.get()));
+    if (!other) return std::nullopt;
+    return in_use(link_.get(), *other);
+  }
+  void disconnect() { link_.reset(); }
+  PostgresLink take() { return std::move(link_); }
+
+ private:
+  const std::string& dsn_;
+  PostgresLink link_;
+  int free_looks_ = kFreeLooks - 1;  // at the first one nobody is known who might come back
+};
+
+}  // namespace
+
+Result<PostgresLink> begin_session(const std::string& dsn) {
+  TRY(PostgresLink link, connect(dsn));
+  TRY(const std::optional<LockHolder> other, take_lock(link.get()));
+  if (!other) return link;
+  return fail(ErrorCode::kUnavailable, in_use(link.get(), *other) + ". Does the node run already?");
+}
+
+Result<PostgresLink> await_session(const std::string& dsn, const StandingBy& told) {
+  for (Wait wait(dsn);; std::this_thread::sleep_for(kLookEvery)) {
+    const Result<std::optional<std::string>> because = wait.look();
+    if (because && !*because) return wait.take();
+    if (!because && because.error().code != ErrorCode::kUnavailable) return std::unexpected(because.error());
+    if (!because) wait.disconnect();
+    told(because ? **because : because.error().message);
+  }
+}
+
+Result<PostgresLink> resume_session(const std::string& dsn, int former, std::int64_t term) {
+  TRY(PostgresLink link, connect(dsn));
+  end_former_session(link.get(), former);
+  TRY(const std::optional<LockHolder> other, take_lock(link.get()));
+  if (other && (other->process == former || other->process == 0))
+    return fail(ErrorCode::kUnavailable, in_use(link.get(), *other));
+  if (other) return fail(ErrorCode::kSuperseded, in_use(link.get(), *other));
+  // Written, so that what the lost session committed last is where a commit has to be before anybody is told.
+  const std::string mine =
+      fmt::format("UPDATE counters SET value = value WHERE name = 'node:term' AND value = {}", term);
+  const PostgresAnswer kept(PQexec(link.get(), mine.c_str()));
+  if (PQresultStatus(kept.get()) != PGRES_COMMAND_OK) return failure(link.get(), kept.get(), mine);
+  if (std::string_view(PQcmdTuples(kept.get())) == "1") return link;
+  return fail(
+      ErrorCode::kSuperseded,
+      fmt::format("{} had another process since this one lost its session there", name_of(link.get())));
 }
 
 }  // namespace tagring::sql

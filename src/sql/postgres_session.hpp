@@ -1,10 +1,11 @@
 // A session of PostgreSQL that fits: version, encoding, schema, settings, and the lock that keeps others out.
 #pragma once
 
+#include <cstdint>
 #include <string>
-#include <string_view>
 
 #include "base/result.hpp"
+#include "sql/backend.hpp"
 #include "sql/libpq.hpp"
 
 namespace tagring::sql {
@@ -12,10 +13,12 @@ namespace tagring::sql {
 // Errors as open_postgres.
 Result<PostgresLink> begin_session(const std::string& dsn);
 
-// "PostgreSQL database tagring at /run/postgresql"
-std::string name_of(const PGconn* connection);
+// The same of a standby: waits until no other process has the lock, and ends the session of one that is
+// silent for five seconds. `told`: about once a second, for whom it waits, or why the server does not answer.
+Result<PostgresLink> await_session(const std::string& dsn, const StandingBy& told);
 
-// What went wrong with a statement; null: with the connection.
-std::unexpected<Error> failure(const PGconn* connection, const PGresult* result, std::string_view doing);
+// Instead of a session that was lost, process `former` of the server. kSuperseded if the node is another
+// process meanwhile, or was: its `term` is not the last one.
+Result<PostgresLink> resume_session(const std::string& dsn, int former, std::int64_t term);
 
 }  // namespace tagring::sql

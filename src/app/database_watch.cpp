@@ -1,0 +1,92 @@
+#include "app/database_watch.hpp"
+
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <fmt/format.h>
+
+#include "base/json.hpp"
+#include "cli/exit.hpp"
+#include "machine/systemd.hpp"
+#include "sql/meta.hpp"
+
+namespace tagring::app {
+namespace {
+
+constexpr Duration kBeatEvery = std::chrono::seconds(1);
+// After this a standby may have ended the session (sql/postgres_session.cpp).
+constexpr Duration kSilence = std::chrono::seconds(5);
+constexpr Duration kLease = std::chrono::seconds(10);
+
+}  // namespace
+
+sql::DatabaseOptions DatabaseWatch::options(std::filesystem::path file) {
+  sql::DatabaseOptions options;
+  options.path = std::move(file);
+  options.postgres = config_.postgres;
+  options.on_trouble = [this](const Error* trouble) { note_trouble(trouble); };
+  if (config_.standby) options.standing_by = [this](const std::string& whom) { stand_by(whom); };
+  return options;
+}
+
+// On the thread of the jobs.
+void DatabaseWatch::note_trouble(const Error* trouble) {
+  if (trouble != nullptr && trouble->code == ErrorCode::kSuperseded) end(*trouble);
+  in_trouble_ = trouble != nullptr;
+  if (trouble != nullptr) {
+    log_.error("cannot_write", {{"because", trouble->message}, {"until_then", "nothing is acknowledged"}});
+  } else {
+    log_.warn("can_write_again");
+  }
+}
+
+Task<void> DatabaseWatch::beat(sql::Database& database) {
+  const auto ask = [](sql::Connection& connection) { return connection.run("SELECT 1"); };
+  answered_ = clock_.now();
+  while (!config_.postgres.empty()) {
+    Result<void> answered;
+    if (in_trouble_) {
+      // It is over when something was written, and nobody else may have anything to write.
+      answered = co_await sql::SqliteMeta(database).set("last_look", to_rfc3339(clock_.wall_now()));
+    } else {
+      const Result<std::int64_t> asked = co_await database.write(ask);
+      if (!asked) answered = std::unexpected(asked.error());
+    }
+    const Instant now = clock_.now();
+    if (answered) answered_ = now;
+    if (config_.standby && now - *answered_ > kLease) {
+      end({ErrorCode::kSuperseded,
+           fmt::format("a standby may be the node, since the database has not answered for ten "
+                       "seconds: {}",
+                       answered.error().message)});
+    }
+    co_await clock_.sleep_until(now + kBeatEvery);
+  }
+}
+
+bool DatabaseWatch::can_write() const {
+  if (in_trouble_) return false;
+  return config_.postgres.empty() || !answered_ || clock_.now() - *answered_ < kSilence;
+}
+
+void DatabaseWatch::stand_by(const std::string& whom) {
+  // It has nothing to tidy up, and may be process 1, which nobody ends who does not say how.
+  for (const int ending : {SIGINT, SIGTERM})
+    static_cast<void>(std::signal(ending, [](int) { std::_Exit(cli::kExitOk); }));
+  machine::notify_systemd(fmt::format("READY=1\nWATCHDOG=1\nSTATUS=standing by: {}", whom));
+  if (!has_stood_by() && json_) {
+    fmt::print("{}\n", json::serialize(json::object{{"ready", false}, {"standing_by", whom}}));
+    std::fflush(stdout);
+  }
+  if (whom != whom_) log_.info("standing_by", {{"because", whom}});
+  whom_ = whom;
+}
+
+// At once: nothing that this process still does, or tells others, is the node's any more. What it had not
+// committed was never acknowledged.
+void DatabaseWatch::end(const Error& because) const {
+  log_.error("superseded", {{"because", because.message}});
+  std::_Exit(cli::report(because));
+}
+
+}  // namespace tagring::app

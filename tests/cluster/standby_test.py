@@ -1,0 +1,320 @@
+"""A node on PostgreSQL with two machines, behind a balancer, while posts flow: the process that runs is killed, paused, and robbed of its
+session, again and again. The other takes over; nothing acknowledged is lost, and nothing is there twice; the neighbours see one node.
+
+    python3 tests/cluster/standby_test.py [seed]
+"""
+
+import json
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "demo"))
+sys.path.insert(0, str(ROOT / "tests" / "interop" / "real"))
+from balancer import Balancer  # noqa: E402
+from network import Failure, Network, free_port, node_host, origin_host, wait_for  # noqa: E402
+from postgres import Postgres, programs  # noqa: E402
+from rest import unsettled  # noqa: E402
+
+NODES, ORIGINS = 3, 2
+TWICE, READER = 0, 1  # the node of two machines, and a subscriber beside it
+TAGS = ["caturday", "photography", "music"]
+KILLS, LOST_SESSIONS = 4, 3
+SUPERSEDED = 3  # exit code
+TAKES_OVER_WITHIN = 10  # s: what docs/config.md says
+SLOW_MACHINE = 3  # times as long where others use the cores, too
+
+
+class Machine:
+    """A process of the node that has two, with what it said and when."""
+
+    def __init__(self, network, number):
+        self.network, self.number = network, number
+        self.process = None
+
+    def start(self):
+        self.said = {}
+        log = open(self.log_file(), "a")
+        command = [self.network.binary, "run", "--json", "--config", self.network.machine_config(self.number)]
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True)
+        self.network.processes[f"machine{self.number}"] = self.process
+        threading.Thread(target=self._listen, args=(self.process.stdout, self.said), daemon=True).start()
+
+    @staticmethod
+    def _listen(output, said):
+        for line in output:
+            said["serves" if json.loads(line)["ready"] else "stands by"] = time.monotonic()
+
+    def log_file(self):
+        return self.network.directory / f"machine{self.number}.log"
+
+    def log(self):
+        return self.log_file().read_text()
+
+    def says(self, what, seconds=60):
+        wait_for(f"machine {self.number} {what}", lambda: what in self.said or self._ended(), seconds)
+        return self.said[what]
+
+    def _ended(self):
+        if self.process.poll() is not None:
+            raise SystemExit(f"machine {self.number} ended with {self.process.returncode}: {self.log()[-2000:]}")
+
+
+class TwoMachines(Network):
+    """Its node TWICE has two machines; what is asked of the node is asked where it runs."""
+
+    def __init__(self, directory):
+        super().__init__(directory, nodes=NODES)
+        self.active = 0
+        self.livez = free_port()
+        self.machines = [Machine(self, 0), Machine(self, 1)]
+
+    @staticmethod
+    def machine_address(machine):
+        return f"127.0.4.{machine + 1}"
+
+    def machine_config(self, machine):
+        return self.node_directory(TWICE) / f"machine{machine}.toml"
+
+    def config_file(self, i):
+        return self.machine_config(self.active) if i == TWICE else super().config_file(i)
+
+    def write_machines(self, database):
+        for self.active in [1, 0]:
+            address = self.machine_address(self.active)
+            self.write_config(TWICE, extra=f'[database]\n{database}\n[metrics]\naddress = "{address}"\nport = {self.livez}\n',
+                              listen=f'address = "{address}"\ntrusted_proxies = ["127.0.0.1"]\nproxy_protocol = true')
+            file = self.machine_config(self.active)
+            file.write_text(file.read_text().replace('data = "data"', f'data = "data{self.active}"'))
+
+    def running(self):
+        return list(range(NODES))
+
+
+class Flow:
+    """Posts at each instance, one after the other, from beginning to end, and what the neighbours think of the node meanwhile."""
+
+    def __init__(self, network):
+        self.network = network
+        self.sent, self.acknowledged = {}, {}  # URI -> hashtags
+        self.times = []  # when the node of two machines acknowledged
+        self.places = set()  # of that node, as its neighbours see it
+        self.crowded = []
+        self.number = 0
+        self.lock = threading.Lock()
+
+    def __enter__(self):
+        self.over = threading.Event()
+        works = [lambda i=i: self._write(i) for i in range(ORIGINS)] + [self._look]
+        self.threads = [threading.Thread(target=work, daemon=True) for work in works]
+        for thread in self.threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.over.set()
+        for thread in self.threads:
+            thread.join()
+
+    def _write(self, i):
+        while not self.over.wait(0.05):
+            with self.lock:
+                self.number += 1
+                number = self.number
+            tags = {TAGS[number % len(TAGS)], TAGS[number // 3 % len(TAGS)]}
+            text = f"Post {number} " + " ".join(f"#{tag}" for tag in sorted(tags))
+            answer = self.network.control("origins", "/post", {"text": text, "domain": origin_host(i), "retries": 0})
+            with self.lock:
+                self.sent[answer["id"]] = tags
+                if 200 <= answer["status"] < 300:
+                    self.acknowledged[answer["id"]] = tags
+                    if i == TWICE:
+                        self.times.append(time.monotonic())
+
+    def _look(self):
+        while not self.over.wait(0.5):
+            for which, seen in self.seen().items():
+                self.places |= {(which, contact["id"]) for contact in seen}
+                ids = [(contact["id"], contact["address"]) for contact in seen]
+                if len(ids) != len(set(ids)):
+                    self.crowded.append(seen)
+
+    def seen(self):
+        """{ring: contacts of the node in a neighbour's list of successors}"""
+        try:
+            rings = self.network.cli(READER, "ring")
+        except Failure:
+            return {}
+        host = node_host(TWICE)
+        return {which: max(([c for c in v["successors"] if c["host"] == host] for v in rings[which]), key=len, default=[])
+                for which in ["relay", "storage"]}
+
+    def wrong(self):
+        """Of what a subscriber and the histories have: what is not as it was acknowledged."""
+        found = []
+        for tag in TAGS:
+            lists = {f"feed of {i}": [uri for _, op, t, uri in self.network.feed(i) if t == tag and op == "add"] for i in [TWICE, READER]}
+            lists |= {f"history through {i}": [e["uri"] for e in self.network.history(i, tag)] for i in range(NODES)}
+            must = {uri for uri, tags in self.acknowledged.items() if tag in tags}
+            may = {uri for uri, tags in self.sent.items() if tag in tags}
+            for what, uris in lists.items():
+                lost, twice, strange = len(must - set(uris)), len(uris) - len(set(uris)), len(set(uris) - may)
+                if lost or twice or strange:
+                    found.append(f"{what} #{tag}: {lost} of {len(must)} are missing, {twice} are there twice, {strange} were never sent")
+        return found
+
+
+class Faults:
+    """Each returns how long nobody served, by the process itself and by the next post that was acknowledged."""
+
+    def __init__(self, network, flow, dsn, rng):
+        self.network, self.flow, self.dsn, self.rng = network, flow, dsn, rng
+
+    def sql(self, statement):
+        done = subprocess.run([programs() / "psql", self.dsn, "-tAc", statement], capture_output=True, text=True, check=True)
+        return done.stdout.strip()
+
+    def term(self):
+        return int(self.sql("SELECT value FROM counters WHERE name = 'node:term'"))
+
+    def active(self):
+        return self.network.machines[self.network.active]
+
+    def standby(self):
+        return self.network.machines[1 - self.network.active]
+
+    def take_over(self, fault, kind):
+        """(seconds, seconds): until the standby serves, and until a post is acknowledged."""
+        self.standby().says("stands by")
+        time.sleep(self.rng.uniform(0.5, 3))
+        before, term = time.monotonic(), self.term()
+        fault(self.active())
+        served = self.standby().says("serves") - before
+        self.network.active = 1 - self.network.active
+        wait_for("a post", lambda: self.flow.times and self.flow.times[-1] > before + served)
+        acknowledged = next(at for at in self.flow.times if at > before + served) - before
+        print(f"  {kind}: the other serves {served:.1f} s later, and acknowledges a post {acknowledged:.1f} s later", flush=True)
+        if self.term() != term + 1:
+            raise Failure(f"the term went from {term} to {self.term()}")
+        return served
+
+    def kill(self):
+        served = self.take_over(lambda machine: (machine.process.kill(), machine.process.wait()), "killed")
+        self.standby().start()
+        return served
+
+    def pause(self):
+        served = self.take_over(lambda machine: machine.process.send_signal(signal.SIGSTOP), "paused")
+        slow = self.standby()
+        slow.process.send_signal(signal.SIGCONT)
+        code = slow.process.wait(30)
+        if code != SUPERSEDED or "event=superseded" not in slow.log():
+            raise Failure(f"who was replaced ended with {code}: {slow.log()[-1000:]}")
+        slow.start()
+        return served
+
+    def lose_session(self):
+        """Which takes nobody's place."""
+        self.standby().says("stands by")
+        time.sleep(self.rng.uniform(0.5, 2))
+        term, machine, before = self.term(), self.active(), time.monotonic()
+        self.sql(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'tagring, process {machine.process.pid}'")
+        wait_for("a post", lambda: self.flow.times[-1] > before)
+        time.sleep(4)
+        if machine.process.poll() is not None or self.term() != term or "serves" in self.standby().said:
+            raise Failure(f"a lost session cost a process its place: {machine.log()[-1000:]}")
+
+
+def refuses_connections(network, machine):
+    import socket
+    for port in [network.port, network.livez]:
+        try:
+            socket.create_connection((network.machine_address(machine), port), timeout=1).close()
+            return False
+        except ConnectionRefusedError:
+            pass
+    return True
+
+
+def main():
+    seed = int(sys.argv[1]) if len(sys.argv) > 1 else 1
+    try:
+        programs()
+    except Failure as failure:
+        print(f"skipped: {failure}\n0 passed, 0 failed")
+        return 0
+    print(f"seed {seed}")
+    failures, passed = [], 0
+
+    def check(what, condition, seconds=90):
+        nonlocal passed
+        try:
+            print(f"  ok    {what}: {wait_for(what, condition, seconds):.0f} s", flush=True)
+            passed += 1
+        except Failure as failure:
+            print(f"  FAIL  {failure}", flush=True)
+            failures.append(what)
+
+    with Postgres() as server, TwoMachines(ROOT / "run" / "standby_test") as network:
+        dsn = server.create("tagring")
+        first, second = network.machines
+        network.write_machines("standby = true")
+        refused = subprocess.run([network.binary, "run", "--config", network.machine_config(0)], capture_output=True, text=True, timeout=60)
+        check("on SQLite there is no standby", lambda: refused.returncode == 2 and "database.standby: is for PostgreSQL" in refused.stderr)
+        network.write_machines(f'postgres = "{dsn}"\nstandby = true')
+        machines = [(network.machine_address(m), network.livez) for m in range(2)]
+        with Balancer(network.node_address(TWICE), network.port, machines):
+            first.start()
+            for i in range(1, NODES):
+                network.start_node(i)
+            first.says("serves")
+            second.start()
+            second.says("stands by")
+            check("the network is one", network.is_whole)
+            check("the standby has no port open", lambda: refuses_connections(network, 1))
+            check("and says for whom it waits", lambda: f"tagring, process {first.process.pid}" in second.log())
+            second.process.terminate()
+            check("it ends when it is told to", lambda: second.process.wait(5) == 0)
+            second.start()
+            for i in [TWICE, READER]:
+                network.cli(i, "subscribe", *TAGS)
+            check("subscriptions", lambda: network.is_settled(TWICE) and network.is_settled(READER))
+            network.start_origins(ORIGINS)
+            rng = random.Random(seed)
+            with Flow(network) as flow:
+                places = {(which, c["id"]) for which, seen in flow.seen().items() for c in seen}
+                faults = Faults(network, flow, dsn, rng)
+                kinds = [faults.kill] * KILLS + [faults.pause] * 2
+                rng.shuffle(kinds)
+                times = []
+                for _ in range(LOST_SESSIONS):
+                    faults.lose_session()
+                    print("  a lost session was made again", flush=True)
+                for kind in kinds:
+                    times.append(kind())
+                time.sleep(2)
+            check(f"takes over within {TAKES_OVER_WITHIN} s", lambda: sorted(times)[len(times) // 2] < TAKES_OVER_WITHIN, 1)
+            check("also on a slow machine", lambda: max(times) < TAKES_OVER_WITHIN * SLOW_MACHINE, 1)
+            check("neighbours saw one node", lambda: not flow.crowded and flow.places == places, 1)
+            print(f"  {len(flow.acknowledged)} of {len(flow.sent)} posts were acknowledged")
+            try:
+                wait_for("everything delivered", lambda: not flow.wrong(), 180)
+                passed += 1
+            except Failure:
+                failures += flow.wrong()
+                print("  FAIL ", *flow.wrong(), sep="\n  ")
+            stopped = faults.active()
+            faults.standby().says("stands by")
+            stopped.process.terminate()
+            check("who is told to end ends, and the standby goes on", lambda: stopped.process.wait(30) == 0 and faults.standby().says("serves"))
+    print(f"{passed} passed, {len(failures)} failed")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

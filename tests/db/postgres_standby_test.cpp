@@ -1,0 +1,249 @@
+// Two processes with one database of PostgreSQL: which of them is the node.
+#include <gmock/gmock.h>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sql/postgres_lock.hpp"
+#include "sql/postgres_session.hpp"
+#include "tests/db/fixture.hpp"
+
+namespace tagring::db {
+
+using namespace sql;
+
+namespace {
+
+using ::testing::Contains;
+using ::testing::HasSubstr;
+
+constexpr Duration kNoTime(0);
+constexpr Duration kLong = std::chrono::hours(1);
+
+class PostgresStandbyTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!PostgresServer::is_installed()) GTEST_SKIP() << "there is no PostgreSQL";
+    dsn_ = PostgresServer::get().fresh();
+    schema_ = dsn_.substr(dsn_.rfind('=') + 1);
+  }
+  [[nodiscard]] std::unique_ptr<Stores> open() {
+    DatabaseOptions options{.path = "", .vfs = {}, .postgres = dsn_, .mode = Mode::kInline};
+    options.on_trouble = [this](const Error* trouble) {
+      if (trouble != nullptr) troubles_.push_back(trouble->code);
+    };
+    auto opened = open_stores(std::move(options), clock_);
+    if (!opened) throw std::runtime_error(opened.error().message);
+    return std::move(*opened);
+  }
+  [[nodiscard]] std::string term() const {
+    return PostgresServer::get().run("SELECT value FROM " + schema_ + ".counters WHERE name = 'node:term'");
+  }
+  // Of whoever has the lock, by whoever runs the server.
+  void end_session() const {
+    PostgresServer::get().run(
+        "SET search_path = " + schema_ +
+        "; SELECT pg_terminate_backend(pid, 5000) FROM pg_locks WHERE locktype = 'advisory'"
+        " AND objid::bigint = hashtext(current_schema()) & 2147483647");
+  }
+  [[nodiscard]] PostgresLink session() const {
+    Result<PostgresLink> begun = begin_session(dsn_);
+    if (!begun) throw std::runtime_error(begun.error().message);
+    return *std::move(begun);
+  }
+  // A session that looks on.
+  [[nodiscard]] PostgresLink other() const { return PostgresLink(PQconnectdb(dsn_.c_str())); }
+  [[nodiscard]] std::optional<LockHolder> look(Duration silence) const {
+    const PostgresLink link = other();
+    return look_at_lock(link.get(), silence).value();
+  }
+  // The server may not have begun to wait for its client when that has the answer already.
+  [[nodiscard]] bool is_ended_soon() const {
+    for (int i = 0; i < 200; ++i)
+      if (look(kNoTime)->was_ended) return true;
+    return false;
+  }
+
+  std::string dsn_;
+  std::string schema_;
+  ManualClock clock_;
+  std::vector<ErrorCode> troubles_;
+};
+
+// --- terms -------------------------------------------------------------------------------------------------
+
+TEST_F(PostgresStandbyTest, EachProcessHasATermAndKeepsItWhenItsSessionIsLost) {
+  auto stores = open();
+  EXPECT_EQ(term(), "1");
+  stores.reset();
+  stores = open();
+  EXPECT_EQ(term(), "2");
+  end_session();
+  must(stores->meta.set("key", "kept"));
+  EXPECT_EQ(must(stores->meta.get("key")), "kept");
+  EXPECT_EQ(term(), "2");
+}
+
+TEST_F(PostgresStandbyTest, WhoeverWasReplacedMeanwhileWritesNothingMore) {
+  const auto slow = open();
+  must(slow->meta.set("key", "first"));
+  end_session();
+  open().reset();  // and ends
+  for (int i = 0; i < 2; ++i) {
+    const auto written = run(slow->meta.set("key", "late"));
+    ASSERT_FALSE(written);
+    EXPECT_EQ(written.error().code, ErrorCode::kSuperseded) << written.error().message;
+    const auto read = run(slow->meta.get("key"));
+    ASSERT_FALSE(read);
+    EXPECT_EQ(read.error().code, ErrorCode::kSuperseded) << read.error().message;
+  }
+  EXPECT_EQ(troubles_, std::vector(2, ErrorCode::kSuperseded));
+  EXPECT_EQ(must(open()->meta.get("key")), "first") << "who looked does not keep the lock";
+}
+
+TEST_F(PostgresStandbyTest, WhoeverFindsAnotherInItsPlaceWritesNothingMore) {
+  const auto slow = open();
+  end_session();
+  const PostgresLink another = session();  // has not begun to write
+  const auto written = run(slow->meta.set("key", "late"));
+  ASSERT_FALSE(written);
+  EXPECT_EQ(written.error().code, ErrorCode::kSuperseded);
+  EXPECT_THAT(written.error().message, HasSubstr("in use by another process"));
+}
+
+// A transaction that another process overtakes: what it had sent is undone.
+TEST_F(PostgresStandbyTest, WhatWasNotCommittedIsUndone) {
+  const auto slow = open();
+  must(slow->meta.set("key", "first"));
+  const auto written = run(slow->database->write([this](Connection& db) -> Result<void> {
+    TRY_VOID(db.run("UPDATE meta SET value = ? WHERE name = 'key'", Blob{"late"}));
+    end_session();
+    EXPECT_EQ(must(open()->meta.get("key")), "first");
+    return {};
+  }));
+  ASSERT_FALSE(written);
+  EXPECT_EQ(written.error().code, ErrorCode::kUnavailable) << "whether a commit was lost is not known";
+  EXPECT_EQ(run(slow->meta.set("key", "late")).error().code, ErrorCode::kSuperseded);
+  EXPECT_EQ(must(open()->meta.get("key")), "first");
+}
+
+TEST_F(PostgresStandbyTest, ASessionThatTheServerStillHasIsEndedByItsOwnProcess) {
+  open().reset();
+  const PostgresLink former = session();
+  const auto back = resume_session(dsn_, PQbackendPID(former.get()), 1);
+  ASSERT_TRUE(back) << back.error().message;
+  EXPECT_EQ(look(kLong)->process, PQbackendPID(back->get()));
+  const auto not_its_own = resume_session(dsn_, PQbackendPID(former.get()), 1);
+  ASSERT_FALSE(not_its_own);
+  EXPECT_EQ(not_its_own.error().code, ErrorCode::kSuperseded);
+}
+
+TEST_F(PostgresStandbyTest, AConnectionThatIsNotTheNodesIsNotMadeAgain) {
+  open().reset();
+  auto tool = Connection::connect(dsn_).value();
+  end_session();
+  const Result<void> begun = tool.begin();
+  ASSERT_FALSE(begun);
+  EXPECT_EQ(begun.error().code, ErrorCode::kUnavailable);
+}
+
+// --- who is silent -----------------------------------------------------------------------------------------
+
+TEST_F(PostgresStandbyTest, NobodyHasTheLockOfAnEndedSession) {
+  EXPECT_FALSE(look(kNoTime));
+  session().reset();
+  EXPECT_FALSE(look(kNoTime));
+}
+
+TEST_F(PostgresStandbyTest, ASessionIsEndedWhenItsClientIsSilent) {
+  const PostgresLink idle = session();
+  const auto patient = look(kLong);
+  ASSERT_TRUE(patient);
+  EXPECT_FALSE(patient->was_ended);
+  EXPECT_THAT(patient->who, HasSubstr(fmt::format("tagring, process {}", ::getpid())));
+  EXPECT_TRUE(is_ended_soon());
+  EXPECT_FALSE(look(kNoTime));
+}
+
+TEST_F(PostgresStandbyTest, SoIsOneWithinATransaction) {
+  const PostgresLink idle = session();
+  const PostgresAnswer begun(PQexec(idle.get(), "BEGIN; CREATE TABLE unfinished(); SELECT 1"));
+  EXPECT_TRUE(is_ended_soon());
+  const PostgresLink link = other();
+  EXPECT_EQ(PQresultStatus(PostgresAnswer(PQexec(link.get(), "SELECT * FROM unfinished")).get()),
+            PGRES_FATAL_ERROR);
+}
+
+// The server counts as active what waits for the end of a pipeline.
+TEST_F(PostgresStandbyTest, SoIsOneThatStoppedBetweenTwoStatements) {
+  const PostgresLink stopped = session();
+  ASSERT_EQ(PQenterPipelineMode(stopped.get()), 1);
+  ASSERT_EQ(PQsendQueryParams(stopped.get(), "SELECT 1", 0, nullptr, nullptr, nullptr, nullptr, 1), 1);
+  ASSERT_EQ(PQsendFlushRequest(stopped.get()), 1);
+  ASSERT_EQ(PQflush(stopped.get()), 0);
+  const PostgresAnswer answer(PQgetResult(stopped.get()));
+  ASSERT_EQ(PQresultStatus(answer.get()), PGRES_TUPLES_OK);
+  EXPECT_TRUE(is_ended_soon());
+}
+
+TEST_F(PostgresStandbyTest, ASessionThatTheServerIsBusyForIsLeftAlone) {
+  const PostgresLink busy = session();
+  ASSERT_EQ(PQsendQuery(busy.get(), "SELECT pg_sleep(60)"), 1);
+  const std::string sleeps =
+      fmt::format("SELECT count(*) FROM pg_stat_activity WHERE pid = {} AND wait_event = 'PgSleep'",
+                  PQbackendPID(busy.get()));
+  while (PostgresServer::get().run(sleeps) != "1") {
+  }
+  EXPECT_FALSE(look(kNoTime)->was_ended);
+}
+
+// --- waiting -----------------------------------------------------------------------------------------------
+
+TEST_F(PostgresStandbyTest, AStandbyWaitsUntilTheOtherEnds) {
+  PostgresLink first = session();
+  std::vector<std::string> told;
+  const auto second = await_session(dsn_, [&](const std::string& whom) {
+    told.push_back(whom);
+    first.reset();
+  });
+  ASSERT_TRUE(second);
+  EXPECT_THAT(told.front(), HasSubstr(fmt::format("tagring, process {}", ::getpid())));
+  EXPECT_EQ(look(kLong)->process, PQbackendPID(second->get()));
+}
+
+TEST_F(PostgresStandbyTest, AProcessThatOnlyLostItsSessionGoesBeforeTheStandby) {
+  auto first = open();
+  std::vector<std::string> told;
+  const auto second = await_session(dsn_, [&](const std::string& whom) {
+    told.push_back(whom);
+    if (told.size() == 1) end_session();
+    if (told.size() == 3) must(first->meta.set("key", "kept"));
+    if (told.size() == 5) first.reset();
+  });
+  ASSERT_TRUE(second);
+  EXPECT_THAT(told.at(1), HasSubstr("in use by no process"));
+  EXPECT_THAT(told.at(2), HasSubstr("in use by no process"));
+  EXPECT_THAT(told.at(3), HasSubstr("in use by another process"));
+}
+
+TEST_F(PostgresStandbyTest, AStandbyOutlivesItsServer) {
+  PostgresLink first = session();
+  std::vector<std::string> told;
+  const auto second = await_session(dsn_, [&](const std::string& whom) {
+    told.push_back(whom);
+    if (told.size() == 1) PostgresServer::get().stop();
+    if (told.size() == 3) PostgresServer::get().start();
+  });
+  ASSERT_TRUE(second);
+  EXPECT_THAT(told, Contains(HasSubstr("cannot be reached")));
+}
+
+TEST_F(PostgresStandbyTest, AStandbySaysAtOnceWhatWillNeverDo) {
+  const auto nowhere = await_session(PostgresServer::get().dsn() + " options=-csearch_path=nowhere",
+                                     [](const std::string&) { FAIL(); });
+  ASSERT_FALSE(nowhere);
+  EXPECT_EQ(nowhere.error().code, ErrorCode::kInvalid);
+}
+
+}  // namespace
+}  // namespace tagring::db
