@@ -115,6 +115,7 @@ Task<Result<void>> Daemon::serve() {
   CO_TRY(certificate_until_, check_certificate(config_));
   CO_TRY_VOID(check_inherited());
   CO_TRY_VOID(co_await open());
+  tasks_.spawn("watchdog", please_watchdog());  // at once: a standby counts as started
   // It may have stood by for months.
   if (database_watch_.has_stood_by()) {
     CO_TRY(certificate_until_, check_certificate(config_));
@@ -124,7 +125,6 @@ Task<Result<void>> Daemon::serve() {
   for (std::size_t i = 0; i < outside_; ++i) servers_[i]->accept();
   say_ready();
   tasks_.spawn("certificate", watch_certificate());
-  tasks_.spawn("watchdog", please_watchdog());
   co_await wait_for_the_end();
   co_await stop();
   co_return Result<void>();

@@ -14,10 +14,13 @@ namespace {
 
 constexpr int kOldest = 150'000;  // as PQserverVersion() says it
 
-// How long a standby lets the one that runs be silent, how often it looks, and how often it must find the
-// lock free: a process that only lost its session makes another within a second, and goes on.
+// How long a standby lets the one that runs be silent, and how often it looks. Twice: a server that stood
+// still itself, or whose clock was set, makes everybody silent once.
 constexpr Duration kSilence = std::chrono::seconds(5);
 constexpr Duration kLookEvery = std::chrono::seconds(1);
+constexpr int kSilentLooks = 2;
+// How often it must find the lock free: a process that only lost its session makes another within a second,
+// and goes on.
 constexpr int kFreeLooks = 3;
 
 // Not jit: statements are small and many. The keepalives and the timeout are the server's, so that the lock
@@ -108,11 +111,10 @@ class Wait {
       TRY(link_, connect(dsn_));
     }
     TRY(const std::optional<LockHolder> holder, look_at_lock(link_.get(), kSilence));
-    if (holder && !holder->was_ended) {
-      free_looks_ = 0;
+    free_looks_ = holder ? 0 : free_looks_ + 1;
+    silent_looks_ = holder && holder->is_silent ? silent_looks_ + 1 : 0;
+    if (holder && (silent_looks_ < kSilentLooks || !end_holder(link_.get(), holder->process)))
       return in_use(link_.get(), *holder);
-    }
-    ++free_looks_;
     if (!holder && free_looks_ < kFreeLooks)
       return name_of(link_.get()) + " is in use by no process now, and whose it was may come back";
     TRY(const std::optional<LockHolder> other, take_lock(link_.get()));
@@ -125,6 +127,7 @@ class Wait {
  private:
   const std::string& dsn_;
   PostgresLink link_;
+  int silent_looks_ = 0;
   int free_looks_ = kFreeLooks - 1;  // at the first one nobody is known who might come back
 };
 
@@ -149,7 +152,7 @@ Result<PostgresLink> await_session(const std::string& dsn, const StandingBy& tol
 
 Result<PostgresLink> resume_session(const std::string& dsn, int former, std::int64_t term) {
   TRY(PostgresLink link, connect(dsn));
-  end_former_session(link.get(), former);
+  end_holder(link.get(), former);  // if the server has not noticed
   TRY(const std::optional<LockHolder> other, take_lock(link.get()));
   if (other && (other->process == former || other->process == 0))
     return fail(ErrorCode::kUnavailable, in_use(link.get(), *other));

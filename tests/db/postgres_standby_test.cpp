@@ -15,6 +15,7 @@ using namespace sql;
 namespace {
 
 using ::testing::Contains;
+using ::testing::Each;
 using ::testing::HasSubstr;
 
 constexpr Duration kNoTime(0);
@@ -58,9 +59,9 @@ class PostgresStandbyTest : public testing::Test {
     return look_at_lock(link.get(), silence).value();
   }
   // The server may not have begun to wait for its client when that has the answer already.
-  [[nodiscard]] bool is_ended_soon() const {
+  [[nodiscard]] bool is_silent_soon() const {
     for (int i = 0; i < 200; ++i)
-      if (look(kNoTime)->was_ended) return true;
+      if (look(kNoTime)->is_silent) return true;
     return false;
   }
 
@@ -155,27 +156,28 @@ TEST_F(PostgresStandbyTest, NobodyHasTheLockOfAnEndedSession) {
   EXPECT_FALSE(look(kNoTime));
 }
 
-TEST_F(PostgresStandbyTest, ASessionIsEndedWhenItsClientIsSilent) {
+TEST_F(PostgresStandbyTest, ASessionIsSilentWhenTheServerWaitsForItsClient) {
   const PostgresLink idle = session();
+  EXPECT_TRUE(is_silent_soon());
   const auto patient = look(kLong);
-  ASSERT_TRUE(patient);
-  EXPECT_FALSE(patient->was_ended);
+  EXPECT_FALSE(patient->is_silent);
   EXPECT_THAT(patient->who, HasSubstr(fmt::format("tagring, process {}", ::getpid())));
-  EXPECT_TRUE(is_ended_soon());
-  EXPECT_FALSE(look(kNoTime));
 }
 
-TEST_F(PostgresStandbyTest, SoIsOneWithinATransaction) {
+TEST_F(PostgresStandbyTest, WhoeverIsEndedHasWrittenNothing) {
   const PostgresLink idle = session();
   const PostgresAnswer begun(PQexec(idle.get(), "BEGIN; CREATE TABLE unfinished(); SELECT 1"));
-  EXPECT_TRUE(is_ended_soon());
+  EXPECT_TRUE(is_silent_soon());
   const PostgresLink link = other();
+  EXPECT_FALSE(end_holder(link.get(), PQbackendPID(link.get()))) << "who has not the lock";
+  EXPECT_TRUE(end_holder(link.get(), PQbackendPID(idle.get())));
+  EXPECT_FALSE(look(kNoTime));
   EXPECT_EQ(PQresultStatus(PostgresAnswer(PQexec(link.get(), "SELECT * FROM unfinished")).get()),
             PGRES_FATAL_ERROR);
 }
 
 // The server counts as active what waits for the end of a pipeline.
-TEST_F(PostgresStandbyTest, SoIsOneThatStoppedBetweenTwoStatements) {
+TEST_F(PostgresStandbyTest, ASessionIsSilentBetweenTwoStatements) {
   const PostgresLink stopped = session();
   ASSERT_EQ(PQenterPipelineMode(stopped.get()), 1);
   ASSERT_EQ(PQsendQueryParams(stopped.get(), "SELECT 1", 0, nullptr, nullptr, nullptr, nullptr, 1), 1);
@@ -183,7 +185,7 @@ TEST_F(PostgresStandbyTest, SoIsOneThatStoppedBetweenTwoStatements) {
   ASSERT_EQ(PQflush(stopped.get()), 0);
   const PostgresAnswer answer(PQgetResult(stopped.get()));
   ASSERT_EQ(PQresultStatus(answer.get()), PGRES_TUPLES_OK);
-  EXPECT_TRUE(is_ended_soon());
+  EXPECT_TRUE(is_silent_soon());
 }
 
 TEST_F(PostgresStandbyTest, ASessionThatTheServerIsBusyForIsLeftAlone) {
@@ -194,7 +196,7 @@ TEST_F(PostgresStandbyTest, ASessionThatTheServerIsBusyForIsLeftAlone) {
                   PQbackendPID(busy.get()));
   while (PostgresServer::get().run(sleeps) != "1") {
   }
-  EXPECT_FALSE(look(kNoTime)->was_ended);
+  EXPECT_FALSE(look(kNoTime)->is_silent);
 }
 
 // --- waiting -----------------------------------------------------------------------------------------------
@@ -207,8 +209,18 @@ TEST_F(PostgresStandbyTest, AStandbyWaitsUntilTheOtherEnds) {
     first.reset();
   });
   ASSERT_TRUE(second);
+  ASSERT_FALSE(told.empty());
   EXPECT_THAT(told.front(), HasSubstr(fmt::format("tagring, process {}", ::getpid())));
   EXPECT_EQ(look(kLong)->process, PQbackendPID(second->get()));
+}
+
+TEST_F(PostgresStandbyTest, AStandbyEndsASessionThatIsSilent) {
+  const PostgresLink hangs = session();
+  std::vector<std::string> told;
+  const auto second = await_session(dsn_, [&](const std::string& whom) { told.push_back(whom); });
+  ASSERT_TRUE(second);
+  EXPECT_GE(told.size(), 5U) << "not before five seconds";
+  EXPECT_THAT(told, Each(HasSubstr("in use by another process")));
 }
 
 TEST_F(PostgresStandbyTest, AProcessThatOnlyLostItsSessionGoesBeforeTheStandby) {

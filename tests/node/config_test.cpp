@@ -207,6 +207,9 @@ TEST(Config, SaysHowADatabaseOfPostgresIsNamed) {
   EXPECT_EQ(refusal(with("database", "postgres", "\"host=db.example.org dbname=tagring\"")), "");
   EXPECT_TRUE(refusal(with("database", "postgres", "\"tagring.db\""))
                   .starts_with("database.postgres: must be a connection string of PostgreSQL"));
+  EXPECT_EQ(refusal(with("database", "postgres", "\"postgresql:///tagring\"\nstandby = true")), "");
+  EXPECT_TRUE(
+      refusal(with("database", "standby", "true")).starts_with("database.standby: is for PostgreSQL"));
 }
 
 TEST(Config, RefusesWhatIsNotToml) {

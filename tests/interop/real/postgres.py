@@ -32,10 +32,13 @@ class Postgres:
             shutil.chown(self.directory, "postgres")
         self.data = f"{self.directory}/data"
         with open(f"{self.directory}/log", "w") as log:
-            subprocess.run([programs() / "initdb", "-D", self.data, "-A", "trust", "-U", "admin", "--no-sync"], check=True, cwd="/", stdout=log,
-                           stderr=log, **self.who)
+            self.make(log)
         self.start()
         return self
+
+    def make(self, log):
+        initdb = [programs() / "initdb", "-D", self.data, "-A", "trust", "-U", "admin", "--no-sync"]
+        subprocess.run(initdb, check=True, cwd="/", stdout=log, stderr=log, **self.who)
 
     def start(self):
         with open(f"{self.directory}/log", "a") as log:
@@ -70,3 +73,24 @@ class Postgres:
         """A new database; its URL."""
         self.psql(f"CREATE DATABASE \"{name}\" ENCODING 'UTF8' TEMPLATE template0")
         return f"postgres://admin@localhost/{name}?host={self.directory}"
+
+
+class Replica(Postgres):
+    """Another server that has all that `primary` has: that one's commits wait for it from here on. Use as a context manager."""
+
+    def __init__(self, primary):
+        self.primary = primary
+
+    def make(self, log):
+        copy = [programs() / "pg_basebackup", "-D", self.data, "-h", self.primary.directory, "-U", "admin", "-R", "--no-sync", "-c", "fast"]
+        subprocess.run(copy, check=True, cwd="/", stdout=log, stderr=log, **self.who)
+
+    def __enter__(self):
+        super().__enter__()
+        self.primary.psql("ALTER SYSTEM SET synchronous_standby_names = '*'")
+        self.primary.psql("SELECT pg_reload_conf()")
+        wait_for("the replica", lambda: " sync" in self.primary.psql("SELECT sync_state FROM pg_stat_replication").stdout)
+        return self
+
+    def promote(self):
+        subprocess.run([programs() / "pg_ctl", "promote", "-D", self.data, "-t", "120"], check=True, cwd="/", stdout=subprocess.DEVNULL, **self.who)
