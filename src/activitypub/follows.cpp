@@ -139,7 +139,11 @@ Task<HttpResponse> Follows::unfollow(fediverse::RemoteActor sender, fediverse::F
   }
   if (pairs.empty() && !of_relay) co_return ignored("the Undo names no actor of this node");
   Result<void> done = co_await tags_.unfollow(std::move(pairs), delivery::is_move(envelope.body));
-  if (done && of_relay) done = co_await instances_.unfollow(actor, relay_at(envelope.target));
+  // One actor may have several, and send their Undos wherever.
+  std::string relay =
+      of_relay && !follow.id.empty() ? instances_.relay_followed(actor, follow.id) : std::string();
+  if (relay.empty()) relay = relay_at(envelope.target);
+  if (done && of_relay) done = co_await instances_.unfollow(actor, std::move(relay));
   co_return done ? accepted() : error_response(done.error());
 }
 

@@ -86,10 +86,13 @@ Result<KnownPost> load_post(Connection& db, const std::string& uri) {
   return KnownPost{std::move(post), true, row.time(5)};
 }
 
-// Its deletion came before it.
-Result<bool> is_buried(Connection& db, const std::string& uri) {
-  Statement row = db.query("SELECT 1 FROM buried WHERE uri = ?", uri);
-  return row.step();
+// Its deletion came before it, or an edit that it is older than.
+Result<bool> is_buried(Connection& db, const PublishedPost& post) {
+  Statement row = db.query("SELECT edited FROM buried WHERE uri = ?", post.uri);
+  TRY(const bool found, row.step());
+  if (!found || row.time(0) == WallTime()) return found;
+  if (post.changed == WallTime()) return !post.is_edit;
+  return post.changed < std::chrono::floor<std::chrono::seconds>(row.time(0));
 }
 
 Result<std::vector<OutboxEntry>> publish_post(Connection& db, const PublishedPost& post, unsigned replicas,
@@ -97,7 +100,7 @@ Result<std::vector<OutboxEntry>> publish_post(Connection& db, const PublishedPos
   TRY(KnownPost old, load_post(db, post.uri));
   if (old.known ? old.post.deleted : post.tags.empty()) return std::vector<OutboxEntry>();
   if (!old.known) {
-    TRY(const bool buried, is_buried(db, post.uri));
+    TRY(const bool buried, is_buried(db, post));
     if (buried) return std::vector<OutboxEntry>();
   }
 
@@ -282,12 +285,16 @@ Task<Result<std::vector<OutboxEntry>>> SqliteRelayStore::publish(PublishedPost p
   });
 }
 
-Task<Result<void>> SqliteRelayStore::bury(std::string uri) {
-  return database_.write([uri = std::move(uri), now = clock_.wall_now()](Connection& db) -> Result<void> {
+Task<Result<void>> SqliteRelayStore::bury(std::string uri, WallTime edited) {
+  return database_.write([uri = std::move(uri), edited,
+                          now = clock_.wall_now()](Connection& db) -> Result<void> {
     TRY_VOID(db.send("DELETE FROM buried WHERE at < ?", now - kBuriedFor));
-    TRY_VOID(
-        db.run("INSERT INTO buried(uri, at) VALUES(?, ?) ON CONFLICT(uri) DO UPDATE SET at = excluded.at",
-               uri, now));
+    // Of edits the last counts; a deletion is for good.
+    TRY_VOID(db.run(
+        "INSERT INTO buried(uri, at, edited) VALUES(?, ?, ?) ON CONFLICT(uri) DO UPDATE SET at = excluded.at,"
+        " edited = CASE WHEN buried.edited = 0 OR excluded.edited = 0 THEN 0"
+        " WHEN excluded.edited > buried.edited THEN excluded.edited ELSE buried.edited END",
+        uri, now, edited));
     return {};
   });
 }

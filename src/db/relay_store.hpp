@@ -26,7 +26,7 @@ class SqliteRelayStore : public delivery::Store, public federation::LetterStore 
 
   Task<Result<std::vector<delivery::OutboxEntry>>> publish(delivery::PublishedPost post,
                                                            unsigned replicas) override;
-  Task<Result<void>> bury(std::string uri) override;
+  Task<Result<void>> bury(std::string uri, WallTime edited) override;
   Task<Result<delivery::PublishedPost>> find_post(std::string uri) override;
   Task<Result<WallTime>> newest_post() override;
   Task<Result<bool>> put_off(delivery::PublishedPost post, WallTime due) override;

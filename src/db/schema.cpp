@@ -319,6 +319,11 @@ ALTER TABLE inboxes ADD COLUMN refusing_since INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE inboxes ADD COLUMN refusals INTEGER NOT NULL DEFAULT 0;
 )sql";
 
+constexpr const char* kVersion17 = R"sql(
+-- Not deleted, but edited then so that it is under no hashtag; 0: deleted.
+ALTER TABLE buried ADD COLUMN edited INTEGER NOT NULL DEFAULT 0;
+)sql";
+
 struct Migration {
   const char* sql;
   std::string_view does;
@@ -339,7 +344,8 @@ constexpr std::array kMigrations = {
     Migration{kVersion13, "makes room for what was corrected, and for evidence"},
     Migration{kVersion14, "lets hashtags that are put back come back"},
     Migration{kVersion15, "makes room for when authors said what they wish"},
-    Migration{kVersion16, "makes room for who was told, and for who refuses"}};
+    Migration{kVersion16, "makes room for who was told, and for who refuses"},
+    Migration{kVersion17, "makes room for edits that come before their posts"}};
 static_assert(kMigrations.size() == kSchemaVersion);
 
 // No database on PostgreSQL is older: up to this one, tables have no rows.

@@ -6,9 +6,9 @@
 #include <ranges>
 #include <set>
 
+#include "belief/trace.hpp"
 #include "delivery/latest.hpp"
 #include "delivery/results.hpp"
-#include "delivery/trace.hpp"
 #include "delivery/wire.hpp"
 #include "fediverse/builders.hpp"
 #include "fediverse/fasp.hpp"
@@ -177,7 +177,8 @@ void AnnouncementSender::note(const std::string& inbox, const TagEvent& event,
                               const Result<HttpResponse>& response) {
   if (!log_.writes(LogLevel::kDebug)) return;
   const bool taken = federation::was_accepted(response);
-  trace(log_, Step::kAnnounced, event, inbox, taken ? std::string() : federation::why_not(response));
+  belief::trace(log_, belief::Step::kAnnounced, event, inbox,
+                taken ? std::string() : federation::why_not(response));
 }
 
 std::string AnnouncementSender::single(const std::string& actor, Via via, const TagEvent& event) const {

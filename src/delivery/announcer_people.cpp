@@ -12,7 +12,8 @@ namespace {
 constexpr std::size_t kRecentMax = 1'000;  // posts remembered for each inbox
 // Tags of one post come from several owners, a moment apart.
 constexpr Duration kGatherFor = std::chrono::milliseconds(100);
-constexpr Duration kTellAgainAfter = std::chrono::seconds(30);
+// What has lost a hashtag may be gone altogether, as is heard under the others, from their owners.
+constexpr Duration kTellAgainAfter = std::chrono::seconds(3);
 // Inboxes of one server that a post is tried at: where all are new to us and fail, it is the server.
 constexpr unsigned kHandOversMax = 3;
 // When that was announced which may have been sent before a restart.

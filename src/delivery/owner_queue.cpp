@@ -6,9 +6,9 @@
 #include <set>
 
 #include "base/assert.hpp"
+#include "belief/trace.hpp"
 #include "delivery/latest.hpp"
 #include "delivery/results.hpp"
-#include "delivery/trace.hpp"
 #include "redundancy/relay_hints.hpp"
 #include "ring/vserver.hpp"
 
@@ -94,7 +94,7 @@ Task<Result<void>> OwnerQueue::publish(PublishedPost post) {
          co_await store_.publish(std::move(post), places_.copies(Ring::kRelay)));
   if (!owed.empty()) ++published_;
   for (OutboxEntry& entry : owed) {
-    trace(log_, Step::kPublished, entry.event);
+    belief::trace(log_, belief::Step::kPublished, entry.event);
     add(std::move(entry));
   }
   co_return Result<void>();
@@ -193,7 +193,8 @@ void OwnerQueue::note(Ring ring, const std::string& origin, const Items& items,
     if (!noted.insert(item.pending->entry.seq).second) continue;
     const TagEvent& event = item.pending->entry.event;
     const std::string_view refused = refusals ? why[{event.uri, event.tag}] : refusals.error().message;
-    trace(log_, ring == Ring::kRelay ? Step::kRelay : Step::kStorage, event, origin, refused);
+    belief::trace(log_, ring == Ring::kRelay ? belief::Step::kRelay : belief::Step::kStorage, event, origin,
+                  refused);
   }
 }
 

@@ -114,8 +114,9 @@ class Store {
   // is unknown and has no tags. A post once deleted stays deleted. `former` is not read. Each edit is later
   // than that before, and now if its server does not say when it was. Returns the new outbox entries.
   virtual Task<Result<std::vector<OutboxEntry>>> publish(PublishedPost post, unsigned replicas) = 0;
-  // The post is deleted, whenever it comes. Forgotten after some days if it never does.
-  virtual Task<Result<void>> bury(std::string uri) = 0;
+  // The post is deleted, whenever it comes; or, at that time, was edited so that it is under no hashtag, and
+  // what is older does not count. Forgotten after some days if it never comes.
+  virtual Task<Result<void>> bury(std::string uri, WallTime edited = {}) = 0;
   // The post as last published, perhaps without tags; kNotFound if unknown or deleted.
   virtual Task<Result<PublishedPost>> find_post(std::string uri) = 0;
   // When the newest of all posts was written; WallTime::min() if there is none. Looks at each of them.

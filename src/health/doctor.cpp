@@ -14,6 +14,7 @@ namespace {
 
 constexpr Duration kSettling = std::chrono::seconds(30);  // after the start
 constexpr Duration kEvery = std::chrono::days(1);
+constexpr Duration kLookEvery = std::chrono::hours(1);
 constexpr Duration kClockMost = std::chrono::minutes(1);
 constexpr Duration kSlowWrite = std::chrono::seconds(5);
 constexpr std::size_t kAskedMax = 3;
@@ -27,16 +28,22 @@ Task<void> Doctor::stop() {
 }
 
 Task<void> Doctor::look_for_ever() {
-  for (Duration wait = kSettling;; wait = kEvery) {
-    const Instant next = clock_.now() + wait;
+  std::set<std::string> told;  // names of checks that are not well
+  for (std::int64_t looks = 0;; ++looks) {
+    const Instant next = clock_.now() + (looks == 0 ? kSettling : kLookEvery);
     co_await clock_.sleep_until(next);
     const Checks checks = co_await look();
+    const bool is_daily = looks % (kEvery / kLookEvery) == 0;
+    if (is_daily) told.clear();
     for (const Check& check : checks) {
-      if (!check.ok)
+      if (check.ok) {
+        told.erase(check.name);
+      } else if (told.insert(check.name).second) {
         log_.warn("doctor",
                   {{"check", check.name}, {"found", check.detail}, {"what_to_do", check.what_to_do}});
+      }
     }
-    log_.info("doctor", {{"checks", checks.size()}, {"problems", problems_.size()}});
+    if (is_daily) log_.info("doctor", {{"checks", checks.size()}, {"problems", problems_.size()}});
   }
 }
 
@@ -174,6 +181,8 @@ Task<Check> Doctor::look_at_database() {
 
 Checks Doctor::look_at_instances() const {
   Checks checks;
+  std::map<std::string, unsigned> refusing;  // by host
+  for (const auto& [inbox, times] : patient_.announcer.refusing()) refusing[host_of(inbox)] += times;
   for (const json::value& element : patient_.instances.list()) {
     const json::object& instance = element.get_object();
     const std::string host = json::text_of(instance, "host");
@@ -189,6 +198,12 @@ Checks Doctor::look_at_instances() const {
         "{0}/actor (Pleroma, Akkoma)",
         patient_.config.origin());
     const auto taken = taken_.find(host);
+    if (const auto refused = refusing.find(host); refused != refusing.end()) {
+      checks.push_back(
+          bad(name, fmt::format("refuses whatever this node sends, {} times in a row", refused->second),
+              "ask its administrator whether this node, or its hashtags, are blocked there"));
+      continue;
+    }
     if (links == 0 && taken == taken_.end()) {
       checks.push_back({name, true, "may use this node as a relay, and does not yet", add});
     } else if (links > 0 && !is_accepted) {

@@ -1,5 +1,5 @@
 // Is all well with this node? Looks at the machine, the rings, the way in from outside, the clock, the
-// database and the instances, when it is asked, after the start, and once a day; and says of what is not well
+// database and the instances, when it is asked, after the start, and every hour; and says of what is not well
 // what to do.
 #pragma once
 
@@ -29,6 +29,7 @@ class Doctor {
     overlay::RingService& rings;
     const instances::Instances& instances;
     const delivery::OwnerQueue& owners;
+    const delivery::Announcer& announcer;
     const Growth& growth;
   };
   // `machine` null: only the network is looked at.
@@ -40,7 +41,8 @@ class Doctor {
         log_(runtime.log),
         tasks_(runtime.executor) {}
 
-  // Looks by itself from now on, if there is a machine. What is not well goes to the log.
+  // Looks by itself from now on, every hour, if there is a machine. What is not well goes to the log, once a
+  // day.
   void start() {
     if (machine_ != nullptr) tasks_.spawn("doctor", look_for_ever());
   }

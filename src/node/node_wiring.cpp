@@ -2,8 +2,8 @@
 
 #include <set>
 
+#include "belief/trace.hpp"
 #include "budget/manager.hpp"
-#include "delivery/trace.hpp"
 #include "federation/blocks.hpp"
 #include "http/url.hpp"
 
@@ -92,11 +92,13 @@ void NodeWiring::entered(const delivery::FeedEntry& entry) {
   const bool is_edit = event.is_edit();
   const bool was_edited = is_edit || event.changed != WallTime();
   if (event.op == delivery::Op::kRemove || was_edited) parts_.reading.posts.forget(event.uri);
+  // It may be the author who withdraws, or is gone.
+  if (event.op == delivery::Op::kRemove) parts_.reading.posts.forget(event.author);
   if (event.op == delivery::Op::kAdd && !is_edit && !event.is_repeat()) {
     parts_.reading.trends.note(event.tag.canonical(), event.author, event.published);
     parts_.instances.day_authors.came(event.tag.canonical(), event.author, entry.seq);
   }
-  delivery::trace(parts_.environment.log, delivery::Step::kEntered, event);
+  belief::trace(parts_.environment.log, belief::Step::kEntered, event);
   parts_.actors.announced.note(event);
   parts_.reading.streams.note(event);
   parts_.instances.copies.hand_on(event, /*was_here=*/entry.added != 0);

@@ -229,6 +229,8 @@ Result<Post> read_post(std::string_view body, const std::string& uri, WallTime n
   if (note.id != uri) return fail(ErrorCode::kInvalid, "the document is another post");
   if (note.visibility != fediverse::Visibility::kPublic)
     return fail(ErrorCode::kNotFound, "the post is not public");
+  if (!note.may_be_announced)
+    return fail(ErrorCode::kNotFound, "the author lets not everybody announce the post");
   Post post{.uri = uri,
             .author = note.author,
             .published = note.published,

@@ -26,13 +26,19 @@ const json::value* object_of(const json::value& item, std::initializer_list<cons
 // announced of it; empty if it is none that could be published.
 std::string post_in(const json::value& item, bool of_person) {
   const json::value* object = of_person ? &item : object_of(item, {"Announce"});
-  if (object == nullptr || (of_person && !item.is_object())) return {};
-  object = object_of(*object, {"Create", "Update"});
+  if (object != nullptr) object = object_of(*object, {"Create", "Update"});
   if (object == nullptr) return {};
   const json::object* note = object->is_object() ? &object->get_object() : nullptr;
-  if (note != nullptr && !fediverse::is_post(*note)) return {};
-  if (note != nullptr && json::find(*note, "tag") == nullptr) return {};
+  const bool is_whole =
+      note != nullptr && json::find(*note, "type") != nullptr;  // else an id, in braces or not
+  if (is_whole && (!fediverse::is_post(*note) || json::find(*note, "tag") == nullptr)) return {};
   return json::id_of(*object);
+}
+
+// Of a collection or a page, in whichever of the two forms.
+const json::value* items_of(const json::object& page) {
+  const json::value* ordered = json::find(page, "orderedItems");
+  return ordered != nullptr ? ordered : json::find(page, "items");
 }
 
 bool is_before(const json::value& item, WallTime time) {
@@ -154,7 +160,7 @@ Task<Result<json::object>> Outboxes::get(std::string url, std::string actor) {
 Outboxes::Page Outboxes::read_page(const json::object& page, bool of_person, WallTime not_before) const {
   Page read{.posts = {}, .is_old = false, .next = json::id_of(page, "next")};
   if (read.next.size() > fediverse::kIdSizeMax) read.next.clear();
-  json::for_each(json::find(page, "orderedItems"), [&](const json::value& item) {
+  json::for_each(items_of(page), [&](const json::value& item) {
     if (is_before(item, not_before)) {
       read.is_old = true;
       return;
@@ -207,11 +213,13 @@ Task<Result<json::object>> Outboxes::first_page(Reading* reading) {
   CO_TRY(json::object outbox, co_await get(std::move(url), actor));
   const json::value* first = json::find(outbox, "first");
   if (first == nullptr) co_return outbox;
-  if (first->is_object()) {
+  if (first->is_object() && items_of(first->get_object()) != nullptr) {
     json::object inner = first->get_object();
     co_return inner;
   }
   reading->next = json::id_of(*first);
+  if (reading->next.empty() && first->is_object())  // a Link
+    reading->next = json::text_of(first->get_object(), "href");
   outbox.clear();
   co_return co_await get(reading->next, actor);
 }

@@ -70,6 +70,11 @@ Task<Publisher::Outcome> Publisher::take_welcome(fediverse::Note note, fediverse
   const std::optional<delivery::PublishedPost>& known = admitted.known;
   if (!known && post.tags.empty() && admitted.later.empty()) {
     CO_TRY_VOID(co_await drop_put_off(note.id));
+    // What it was before may come later: servers try again at random times.
+    if (is_update && !has_tags) {
+      const WallTime edited = post.changed == WallTime() ? clock_.wall_now() : post.changed;
+      CO_TRY_VOID(co_await store_.bury(note.id, edited));
+    }
     co_return has_tags ? "too many hashtags: taken for advertising"
                        : "the post has no hashtags that are relayed here";
   }

@@ -179,6 +179,23 @@ TEST(Migration, WhoFollowedInVersion15IsToldAsBefore) {
   EXPECT_TRUE(must((*stores)->relay.notes(0, 9)).empty());
 }
 
+TEST(Migration, WhatWasDeletedBeforeItCameInVersion16StaysDeleted) {
+  const TemporaryDirectory directory;
+  {
+    auto db = Connection::open(directory.file("db"));
+    ASSERT_TRUE(db);
+    ASSERT_TRUE(migrate(*db, 16));
+    ASSERT_TRUE(db->run("INSERT INTO buried(uri, at) VALUES('https://a.example/1', 7)"));
+  }
+  const ManualClock clock;
+  auto stores = open_stores({.path = directory.file("db"), .vfs = {}, .mode = Mode::kInline}, clock);
+  ASSERT_TRUE(stores) << stores.error().message;
+  delivery::PublishedPost post{
+      "https://a.example/1", "https://a.example/u", WallTime(Duration(5)), {"cats"_tag}};
+  post.is_edit = true;
+  EXPECT_TRUE(must((*stores)->relay.publish(post, 1)).empty());
+}
+
 std::vector<std::string> tables_of(Connection& db) {
   std::vector<std::string> found;
   Statement row = db.query("SELECT coalesce(sql, name) FROM sqlite_schema ORDER BY name");

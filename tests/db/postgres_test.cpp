@@ -186,7 +186,7 @@ TEST_F(PostgresTest, AYearOfWhichThereArePostsElsewhereStaysThere) {
 TEST_F(PostgresTest, TextThatIsNoneIsRefusedAndNothingElse) {
   const auto stores = open();
   for (const std::string& bad : {std::string("a\0b", 3), std::string("a\xff"), std::string("\xed\xa0\x80")}) {
-    const auto refused = run(stores->relay.bury(bad));
+    const auto refused = run(stores->relay.bury(bad, {}));
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().code, ErrorCode::kInvalid) << refused.error().message;
     must(stores->meta.set("key", bad));  // a blob

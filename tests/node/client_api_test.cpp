@@ -547,6 +547,32 @@ TEST_F(Reading, WhoHidesFromTheWebIsNotShown) {
   EXPECT_THAT(get("/tags/cats.rss").body, Not(HasSubstr("notes/1")));
 }
 
+TEST_F(Reading, WhatNotEverybodyMayAnnounceIsNotShown) {
+  const std::string uri = publish("1", {"cats"}, "2025-12-30T10:00:00Z");
+  json::object document = json::parse_object(internet.documents[uri].body).value();
+  document["interactionPolicy"] =
+      json::object{{"canAnnounce", json::object{{"automaticApproval", json::array()}}}};
+  internet.serve(uri, json::serialize(document));
+  EXPECT_THAT(timeline("cats"), IsEmpty());
+  EXPECT_THAT(object(get("/api/v2/search?q=" + uri)).at("statuses").as_array(), IsEmpty());
+}
+
+TEST_F(Reading, WhoWithdrawsIsNotShownFromMemory) {
+  publish("1", {"cats"}, "2025-12-30T10:00:00Z");
+  const json::object account = list(get("/api/v1/timelines/tag/cats")).at(0).at("account").as_object();
+  const std::string by_id = "/api/v1/accounts/" + std::string(account.at("id").as_string());
+  EXPECT_EQ(get(by_id).status, 200);
+  alice.summary = "<p>#nobot</p>";
+  internet.serve(alice);
+  const json::object update = {{"id", alice.id + "#updates/1"},
+                               {"type", "Update"},
+                               {"actor", alice.id},
+                               {"object", json::parse_object(alice.document()).value()}};
+  EXPECT_EQ(post_signed(json::serialize(update), alice).status, 202);
+  settle();
+  EXPECT_EQ(get(by_id).status, 404);
+}
+
 TEST_F(Reading, AnAccountIsShownNoLongerThanItsPostsAre) {
   publish("1", {"cats"}, "2025-12-30T10:00:00Z");
   const json::object account = list(get("/api/v1/timelines/tag/cats")).at(0).at("account").as_object();

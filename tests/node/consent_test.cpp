@@ -56,6 +56,43 @@ TEST_F(Consenting, WithoutIndexableAPostIsRelayedAndNotArchived) {
   EXPECT_THAT(history("cats"), IsEmpty());
 }
 
+// What was sent first may be tried again for hours: the edit comes before it then.
+TEST_F(Consenting, AnEditThatOvertakesItsPostCounts) {
+  profile(true);
+  follow_cats();
+  const auto edit = [&](const char* updated, PostText now, bool may_announce = true) {
+    json::object text = json::parse_object(create_text(now, "Update")).value();
+    text["object"].as_object()["updated"] = updated;
+    if (!may_announce)
+      text["object"].as_object()["interactionPolicy"] =
+          json::object{{"canAnnounce", json::object{{"automaticApproval", json::array()}}}};
+    internet.serve(now.uri, json::serialize(text.at("object").as_object()));
+    publish(json::serialize(text));
+  };
+  PostText bare = post;
+  bare.tags = {};
+  PostText secret = post;
+  secret.to = json::value(alice.id + "/followers");
+  int number = 0;
+  for (const auto& [now, may_announce] :
+       {std::pair(bare, true), std::pair(secret, true), std::pair(post, false)}) {
+    PostText later = now;
+    later.uri = post.uri + std::to_string(++number);
+    edit("2025-12-31T13:00:00Z", later, may_announce);
+    if (number == 2) start(config());
+    settle();
+    PostText first = post;
+    first.uri = later.uri;
+    publish(create_text(first));
+    EXPECT_THAT(announced(), IsEmpty()) << number;
+    EXPECT_THAT(history("cats"), IsEmpty()) << number;
+  }
+  post.uri += "1";
+  edit("2025-12-31T14:00:00Z", post);
+  EXPECT_THAT(history("cats"), ElementsAre(post.uri)) << "which is later still";
+  EXPECT_THAT(announced(), ElementsAre("Announce"));
+}
+
 TEST_F(Consenting, TheAdministratorMayArchiveAll) {
   config::Config all = config();
   all.archive_all = true;

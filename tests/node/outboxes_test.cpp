@@ -132,6 +132,41 @@ TEST_F(Outboxes, AreReadBackToWhatIsKnownFromBefore) {
   EXPECT_THAT(internet.sent_to(dora.id + "/outbox?page=4"), IsEmpty());
 }
 
+// None of these is the usual one; each is allowed.
+TEST_F(Outboxes, AreReadInWhateverShape) {
+  settle(std::chrono::minutes(1));  // away
+  std::vector<std::string> posts;
+  const auto serve = [&](json::object outbox) {
+    outbox["id"] = dora.id + "/outbox";
+    internet.serve(dora.id + "/outbox", json::serialize(outbox));
+    start(config_);
+    settle(std::chrono::minutes(2));
+    EXPECT_THAT(history("dogs"), ::testing::UnorderedElementsAreArray(posts));
+  };
+  const auto page = [&](const char* name, const char* items, json::value item) {
+    json::object document = {{"id", dora.id + "/outbox?page=" + name},
+                             {"type", "CollectionPage"},
+                             {items, json::array{std::move(item)}}};
+    internet.serve(dora.id + "/outbox?page=" + name, json::serialize(document));
+    return dora.id + "/outbox?page=" + name;
+  };
+  posts.push_back(write("items", loop.wall_now()));
+  serve({{"type", "Collection"},
+         {"items", json::array{json::object{{"type", "Create"}, {"object", posts.back()}}}}});
+  posts.push_back(write("bare", loop.wall_now()));
+  serve({{"type", "OrderedCollection"}, {"orderedItems", json::array{posts.back()}}});
+  posts.push_back(write("link", loop.wall_now()));
+  serve({{"type", "Collection"},
+         {"first",
+          json::object{{"type", "Link"},
+                       {"href", page("link", "items",
+                                     json::object{{"type", "Create"},
+                                                  {"object", json::object{{"id", posts.back()}}}})}}}});
+  posts.push_back(write("stub", loop.wall_now()));
+  serve({{"type", "Collection"},
+         {"first", json::object{{"type", "CollectionPage"}, {"id", page("stub", "items", posts.back())}}}});
+}
+
 TEST_F(Outboxes, OfAServerThatAsksToBeLeftAloneAreReadToTheirEndAsSoonAsItMayBeAsked) {
   Author erin = make_author("https://near.example/users/erin");
   befriend(erin);

@@ -385,6 +385,19 @@ TEST_F(Relaying, AFollowIsUndoneByItsIdAlone) {
   EXPECT_THAT(rows("SELECT actor FROM links"), IsEmpty());
 }
 
+TEST_F(Relaying, AnUndoEndsTheFollowThatItNamesWhereverItComes) {
+  allow("social.example");
+  const std::string node = add_relay(mastodon, kEverybody);
+  const std::string dogs = add_relay(mastodon, kEverybody, "/tag/dogs/inbox");
+  const json::object undo = {{"id", mastodon.id + "/undo/1"},
+                             {"type", "Undo"},
+                             {"actor", mastodon.id},
+                             {"object", json::parse_object(dogs).value()}};
+  EXPECT_EQ(post_signed(json::serialize(undo), mastodon, "/inbox").status, 202);
+  settle();
+  EXPECT_THAT(rows("SELECT relay FROM links"), ElementsAre(origin + "/actor"));
+}
+
 // --- receiving ---------------------------------------------------------------------------------------------
 
 TEST_F(Relaying, WhatWasAnnouncedCanBeFetchedByItsIdUntilItIsTakenBack) {

@@ -11,7 +11,7 @@
 #include "base/log.hpp"
 #include "belief/tag_event.hpp"
 
-namespace tagring::delivery {
+namespace tagring::belief {
 
 enum class Step : std::uint8_t {
   kPublished,  // came from its author's server, and is owed to owners
@@ -22,7 +22,7 @@ enum class Step : std::uint8_t {
 };
 
 // `refused`: why who answered did not take it.
-void trace(Log& log, Step step, const belief::TagEvent& event, std::string_view with = {},
+void trace(Log& log, Step step, const TagEvent& event, std::string_view with = {},
            std::string_view refused = {});
 
-}  // namespace tagring::delivery
+}  // namespace tagring::belief
