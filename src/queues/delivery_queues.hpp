@@ -182,6 +182,7 @@ class DeliveryQueues {
       std::vector<Item> batch = take(lanes_[destination]);
       if (lanes_[destination].failures == 0) lanes_[destination].reason.clear();
       const std::size_t sent = batch.size();
+      const Instant begun = clock_.now();
       std::vector<Item> again = co_await sender_.send(destination, std::move(batch));
       Lane& lane = lanes_[destination];  // the map may have changed while we waited
       if (again.size() < sent) lane.failures = 0;
@@ -201,7 +202,7 @@ class DeliveryQueues {
         if (lane.answers) {
           co_await wait_for_more(destination, std::min(wait, kAnswersLater));
         } else {
-          co_await wait_to_try(destination, wait);
+          co_await wait_to_try(destination, wait, begun);
         }
         if (active_ >= options_.concurrent_max) {
           waiting_.push_back(destination);
@@ -216,7 +217,8 @@ class DeliveryQueues {
     release();
   }
 
-  Task<void> wait_to_try(std::string destination, Duration wait) {
+  // `begun`: when it was tried last. Whoever has spoken since then is up.
+  Task<void> wait_to_try(std::string destination, Duration wait, Instant begun) {
     const Instant tried = clock_.now();
     const std::shared_ptr<HostPauses::Host> host = sender_.host_of ? sender_.host_of(destination) : nullptr;
     if (!host) {
@@ -227,7 +229,7 @@ class DeliveryQueues {
     const Instant pause = std::min(host->deliver_again, tried + kPauseMax);
     Instant next = std::max(tried + wait, pause);
     while (clock_.now() < next) {
-      if (host->heard > tried) next = std::clamp(tried + HostPauses::kHeardEvery, pause, next);
+      if (host->heard > begun) next = std::clamp(begun + HostPauses::kHeardEvery, pause, next);
       co_await host->alarm.wait_until(next);
     }
   }

@@ -23,7 +23,7 @@ class HostPauses {
 
   // Who is down and is heard from is tried so soon after the last try: not again and again while it only
   // speaks.
-  static constexpr Duration kHeardEvery = std::chrono::seconds(10);
+  static constexpr Duration kHeardEvery = std::chrono::seconds(4);
 
   explicit HostPauses(const Runtime& runtime) : clock_(runtime.clock), executor_(runtime.executor) {}
 
@@ -32,7 +32,7 @@ class HostPauses {
     Alarm alarm;  // of who waits to deliver there: rings when the host is heard from
     Instant fetch_again;
     Instant deliver_again;
-    Instant heard;  // a signed activity of that host arrived
+    Instant heard;  // a signed activity of that host arrived, or it took what was sent to it
   };
   [[nodiscard]] std::shared_ptr<Host> of(const std::string& host);
   // An answer of that host to `method`.

@@ -147,7 +147,7 @@ class InboxLanes {
     std::uint64_t taken = 0;  // items
     std::size_t failing = 0;  // threads that are evidence of its being down
     unsigned failures = 0;    // in a row, of such threads
-    Instant tried;            // when the last of them was
+    Instant tried;            // when the last of them was begun
     Instant next;             // not before, while it is down
     std::string reason;
     WallTime failing_since;
@@ -254,6 +254,7 @@ class InboxLanes {
   }
 
   Task<void> deliver(std::string inbox, std::uint64_t turn, Waiting waiting) {
+    const Instant begun = clock_.now();
     Outcome outcome = co_await send_(inbox, waiting.item);
     Inbox& box = inboxes_[inbox];
     Thread& lane = box.threads[turn];
@@ -266,7 +267,7 @@ class InboxLanes {
       waiting.tried = true;
       lane.items.push_front(std::move(waiting));
       ++size_;
-      note_failure(box, lane);
+      note_failure(box, lane, begun);
       box.reason = std::move(outcome.why);
     }
     leave(box, turn);
@@ -281,17 +282,18 @@ class InboxLanes {
     box.failures = 0;
     box.failing = 0;
     ++box.taken;
+    box.host->heard = clock_.now();  // by the other queues, too
     if (was_down) go_on(box);
   }
 
-  void note_failure(Inbox& box, Thread& lane) {
+  void note_failure(Inbox& box, Thread& lane, Instant begun) {
     const bool was_evidence = is_evidence(box, lane);
     if (lane.failures == 0 || lane.taken_before != box.taken) ++lane.spells;
     lane.taken_before = box.taken;
     lane.next = clock_.now() + options_.backoff.wait(++lane.failures, rng_);
     if (lane.is_stubborn()) return;
     if (!was_evidence) ++box.failing;
-    box.tried = clock_.now();
+    box.tried = std::max(box.tried, begun);  // whoever spoke while it hung is up
     if (box.failures++ == 0) box.failing_since = clock_.wall_now();
     if (is_down(box))
       box.next = clock_.now() + options_.backoff.wait(box.failures - static_cast<unsigned>(kDown) + 1, rng_);

@@ -158,6 +158,38 @@ TEST_F(InboxLanesTest, WhoIsHeardFromIsTriedAtOnce) {
   EXPECT_THAT(sent, SizeIs(5));
 }
 
+TEST_F(InboxLanesTest, WhoTakesWhatOneQueueHasIsTriedByAllOthers) {
+  InboxLanes<std::string> others{
+      QueueOptions{}, hosts, runtime, Rng(2),
+      [this](std::string inbox, std::string item) { return send(std::move(inbox), std::move(item)); }};
+  down = true;
+  for (int i = 0; i < 5; ++i) others.push(kInbox, std::to_string(i), std::to_string(i));
+  run(std::chrono::hours(2));
+  down = false;
+  sent.clear();
+  lanes.push(kInbox, "announced", "announced");
+  run(seconds(1));
+  EXPECT_THAT(sent, SizeIs(6));
+  loop.await(kOwner, others.stop(), seconds(1));
+}
+
+TEST_F(InboxLanesTest, WhoSpeaksWhileARequestHangsIsTriedAfterIt) {
+  down = true;
+  for (int i = 0; i < 5; ++i) lanes.push(kInbox, std::to_string(i), std::to_string(i));
+  run(std::chrono::hours(2));
+  hanging = {"0", "1", "2", "3", "4"};
+  sent.clear();
+  while (sent.empty()) run(seconds(1));  // one tries it, and will have no answer for twenty seconds
+  failing = {sent[0]};
+  down = false;
+  hanging = {};
+  hosts.heard("a.example");
+  sent.clear();
+  run(seconds(25));
+  const std::set<std::string> tried(sent.begin(), sent.end());
+  EXPECT_GE(tried.size(), 4U);
+}
+
 TEST_F(InboxLanesTest, AHostThatAsksForPatienceGetsNothingUntilThen) {
   HttpResponse response;
   response.status = 429;
