@@ -14,7 +14,7 @@ namespace {
 
 constexpr Duration kSettling = std::chrono::seconds(30);  // after the start
 constexpr Duration kEvery = std::chrono::days(1);
-constexpr Duration kLookEvery = std::chrono::hours(1);
+constexpr Duration kHourly = std::chrono::hours(1);
 constexpr Duration kClockMost = std::chrono::minutes(1);
 constexpr Duration kSlowWrite = std::chrono::seconds(5);
 constexpr std::size_t kAskedMax = 3;
@@ -30,10 +30,10 @@ Task<void> Doctor::stop() {
 Task<void> Doctor::look_for_ever() {
   std::set<std::string> told;  // names of checks that are not well
   for (std::int64_t looks = 0;; ++looks) {
-    const Instant next = clock_.now() + (looks == 0 ? kSettling : kLookEvery);
+    const Instant next = clock_.now() + (looks == 0 ? kSettling : kHourly);
     co_await clock_.sleep_until(next);
     const Checks checks = co_await look();
-    const bool is_daily = looks % (kEvery / kLookEvery) == 0;
+    const bool is_daily = looks % (kEvery / kHourly) == 0;
     if (is_daily) told.clear();
     for (const Check& check : checks) {
       if (check.ok) {

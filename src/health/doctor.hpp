@@ -10,6 +10,7 @@
 
 #include "base/runtime.hpp"
 #include "config/config.hpp"
+#include "delivery/announcer.hpp"
 #include "delivery/owner_queue.hpp"
 #include "delivery/results.hpp"
 #include "health/check.hpp"

@@ -581,6 +581,15 @@ TEST(Activity, AddRefusesIncompleteAndForeignPosts) {
               HasSubstr("another server"));
 }
 
+// Of its own, it says who does not follow the sender any more; of another server's, who follows the sender
+// now.
+TEST(Activity, RemoveFromTheFollowersOfAnotherIsOfOneWhoMoved) {
+  const RemoveFollower remove = content_of<RemoveFollower>(activity(
+      R"("type":"Remove","target":"https://o.example/tag/cats/followers","object":"https://b.example/u")"));
+  EXPECT_EQ(remove.followed, "https://o.example/tag/cats");
+  EXPECT_EQ(remove.follower, "https://b.example/u");
+}
+
 TEST(Activity, AddToAPinnedCollectionIsIgnored) {
   EXPECT_THAT(
       content_of<Ignored>(

@@ -48,10 +48,10 @@ std::string body_of(std::string text) {
   return body ? *body : text;
 }
 
-constexpr std::array<const char*, 18> kNames = {
-    "Create",       "Update",   "UpdateActor", "Delete",    "Follow",   "UndoFollow",
-    "UndoAnnounce", "UndoById", "Accept",      "Reject",    "Announce", "Add",
-    "Remove",       "Ignored",  "Block",       "UndoBlock", "Told",     "Flag"};
+constexpr std::array<const char*, 19> kNames = {
+    "Create",   "Update",    "UpdateActor", "Delete",   "Follow",        "UndoFollow", "UndoAnnounce",
+    "UndoById", "Accept",    "Reject",      "Announce", "Add",           "Remove",     "Ignored",
+    "Block",    "UndoBlock", "Told",        "Flag",     "RemoveFollower"};
 static_assert(kNames.size() == std::variant_size_v<decltype(Activity::content)>);
 
 // "accepted Create", "ignored: no use for this type", "refused: id is missing".

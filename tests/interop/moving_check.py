@@ -1,5 +1,5 @@
 """A node gets another name: its followers on servers that do with a Move what Mastodon, Misskey and Pleroma do (dialects.mjs, on Fedify)
-follow the new one, which is another process; a neighbour goes on publishing. Real processes, real TLS.
+follow the new one, which is another process; a neighbour goes on publishing. Then the new one gets another address. Real processes, real TLS.
 
     python3 tests/interop/moving_check.py        ends with "N passed, N failed"
 """
@@ -93,9 +93,9 @@ class Moving:
             accepted = [actor for actor, _, _ in self.received(server, "Accept") if actor == self.tag_actor(NEW)]
             self.tally.expect(f"{server} is accepted by the new actor", accepted, [self.tag_actor(NEW)])
 
-    def nothing_is_lost_or_twice(self):
+    def nothing_is_lost_or_twice(self, text):
         wait_for("rings", lambda: self.network.is_whole())
-        post = self.network.control("origins", "/post", {"domain": origin_host(OTHER), "text": "A #cats of afterwards"})["id"]
+        post = self.network.control("origins", "/post", {"domain": origin_host(OTHER), "text": text})["id"]
         for server in SERVERS:
             announces = lambda server=server: [(actor, found) for actor, found, _ in self.received(server, "Announce") if found == post]  # noqa: E731
             wait_for(f"the post at {server}", announces)
@@ -114,6 +114,23 @@ class Moving:
         self.tally.expect("where the node has moved", self.network.cli(OLD, "status")["moved"]["to"], self.origin(NEW))
 
 
+    def another_address(self):
+        """The name stays, and so do followers: the node is a new member elsewhere on the rings. What the DNS says is in all configurations."""
+        before = self.network.cli(NEW, "ring")["relay"]
+        self.network.hosts[node_host(NEW)] = "127.0.1.99"
+        for node in [NEW, OLD, OTHER]:
+            self.network.stop_node(node)
+        self.network.write_config(OLD, bootstrap=[])
+        self.network.write_config(OTHER, bootstrap=[self.origin(OLD)])
+        self.configure_new(moved_from=self.origin(OLD))
+        for node in [OLD, OTHER, NEW]:
+            self.network.start_node(node)
+        wait_for("rings", lambda: self.network.is_whole())
+        places = lambda ring: {vserver["self"]["id"] for vserver in ring}  # noqa: E731
+        self.tally.expect("places kept on the ring", places(before) & places(self.network.cli(NEW, "ring")["relay"]), set())
+        self.tally.expect("followers after that", self.people(NEW), len(SERVERS))
+
+
 def main():
     peers = {f"{name}.example": f"127.0.3.{2 + i}" for i, name in enumerate([*SERVERS, "gotosocial", "elk"])}
     with Tally() as tally, Network(ROOT / "run" / "moving_check", nodes=3, peers=peers) as network:
@@ -121,8 +138,10 @@ def main():
         moving.before()
         moving.refuses_who_does_not_name_it()
         moving.moves()
-        moving.nothing_is_lost_or_twice()
+        moving.nothing_is_lost_or_twice("A #cats of afterwards")
         moving.the_old_one_sends_on()
+        moving.another_address()
+        moving.nothing_is_lost_or_twice("A #cats of another address")
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ namespace {
 
 const WallTime kNow = *from_rfc3339("2026-11-21T10:00:00Z");
 
-constexpr std::array<const char*, 18> kNames = {"Create",
+constexpr std::array<const char*, 19> kNames = {"Create",
                                                 "Update",
                                                 "Update of an actor",
                                                 "Delete",
@@ -35,7 +35,8 @@ constexpr std::array<const char*, 18> kNames = {"Create",
                                                 "Block",
                                                 "Undo of a Block",
                                                 "post by its id",
-                                                "report"};
+                                                "report",
+                                                "Remove of a follower"};
 static_assert(kNames.size() == std::variant_size_v<decltype(Activity::content)>);
 
 std::string rejected(const Error& error) { return "rejected: " + error.message; }
