@@ -320,6 +320,10 @@ def restarts_refuse_nobody(network):
             node = held.start([other])
             _, errors = node.communicate(timeout=60)
             check("a port that the configuration does not ask for ends the start", node.returncode == 2 and "systemctl edit tagring.socket" in errors and f"asks for port {network.port}" in errors, errors)
+        network.config_file(1).write_text(text + '[database]\npostgres = "host=/nonexistent"\nstandby = true\n')
+        node = held.start(held.sockets[:1])
+        _, errors = node.communicate(timeout=60)
+        check("and so does any where a standby would have it", node.returncode == 2 and "disable --now tagring.socket" in errors, errors)
         for one in held.sockets:
             one.close()
     network.config_file(1).write_text(text)

@@ -1,6 +1,6 @@
 """A node on PostgreSQL with two machines, behind a balancer, while posts flow: the process that runs is killed, paused, and robbed of its
 session, again and again. The other takes over; nothing acknowledged is lost, and nothing is there twice; the neighbours see one node. At last
-PostgreSQL itself dies, and its replica is promoted.
+PostgreSQL itself dies, and its replica is promoted, and dies as well for a while.
 
     python3 tests/cluster/standby_test.py [seed]
 """
@@ -260,6 +260,21 @@ class Faults:
             self.standby().start()
         print(f"  the replica was promoted after {promoted - before:.1f} s, a post acknowledged {time.monotonic() - promoted:.1f} s later", flush=True)
 
+    def lose_every_server(self, replica):
+        """Then nobody can say who is the node: the process that runs ends, and when a server is back the one that waits goes on."""
+        lost = self.active()
+        self.standby().says("stands by")
+        replica.stop()
+        wait_for("the end of who had no server for ten seconds", lambda: lost.process.poll() is not None, 60)
+        if lost.process.returncode != SUPERSEDED or "has not answered for ten seconds" not in lost.log():
+            raise Failure(f"who had no server ended with {lost.process.returncode}: {lost.log()[-1000:]}")
+        replica.start()
+        served = self.standby().says("serves")
+        self.network.active = 1 - self.network.active
+        lost.start()
+        wait_for("a post", lambda: self.flow.times[-1] > served)
+        print("  without any server the process ended, and the other went on when there was one", flush=True)
+
 
 def refuses_connections(network, machine):
     for port in [network.port, network.livez]:
@@ -331,6 +346,7 @@ def main():
                     for kind in kinds:
                         times.append(kind())
                     faults.lose_server(primary, replica)
+                    faults.lose_every_server(replica)
                 except Failure as failure:
                     print(f"  FAIL  {failure}\n{passed} passed, 1 failed", flush=True)
                     return 1
