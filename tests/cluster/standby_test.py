@@ -286,6 +286,88 @@ def refuses_connections(network, machine):
     return True
 
 
+class Checks:
+    def __init__(self):
+        self.passed, self.failed = 0, 0
+
+    def __call__(self, what, condition, seconds=90):
+        try:
+            print(f"  ok    {what}: {wait_for(what, condition, seconds):.0f} s", flush=True)
+            self.passed += 1
+        except Failure as failure:
+            print(f"  FAIL  {failure}", flush=True)
+            self.failed += 1
+
+
+def bring_up(network, check):
+    """The ring, the node's first process, and its second one, which waits."""
+    first, second = network.machines
+    first.start()
+    for i in range(1, NODES):
+        network.start_node(i)
+    first.says("serves")
+    second.start()
+    second.says("stands by")
+    check("the network is one", network.is_whole)
+    check("the standby has no port open", lambda: refuses_connections(network, 1))
+    check("and says for whom it waits", lambda: f"tagring, process {first.process.pid}" in second.log())
+    second.process.terminate()
+    check("it ends when it is told to", lambda: second.process.wait(5) == 0)
+    second.start()
+    for i in [TWICE, READER]:
+        network.cli(i, "subscribe", *TAGS)
+    check("subscriptions", lambda: network.is_settled(TWICE) and network.is_settled(READER))
+    time.sleep(REST)
+    check("a node at rest is not taken for silent", lambda: "serves" not in second.said and first.process.poll() is None, 1)
+    network.start_origins(ORIGINS)
+
+
+def suffer(faults, rng, primary, replica):
+    """How long each time nobody served, in seconds."""
+    for _ in range(LOST_SESSIONS):
+        faults.lose_session()
+    print(f"  {LOST_SESSIONS} lost sessions were made again", flush=True)
+    kinds = [faults.kill] * KILLS + [faults.pause] * 2
+    rng.shuffle(kinds)
+    times = [kind() for kind in kinds]
+    faults.lose_server(primary, replica)
+    faults.lose_every_server(replica)
+    time.sleep(2)
+    return times
+
+
+def test(network, primary, replica, seed):
+    check = Checks()
+    rng = random.Random(seed)
+    network.write_machines("standby = true")
+    refused = subprocess.run([network.binary, "run", "--config", network.machine_config(0)], capture_output=True, text=True, timeout=60)
+    check("on SQLite there is no standby", lambda: refused.returncode == 2 and "database.standby: is for PostgreSQL" in refused.stderr)
+    primary.create("tagring")
+    dsn = f"host={primary.directory},{replica.directory} user=admin dbname=tagring target_session_attrs=read-write"
+    network.write_machines(f'postgres = "{dsn}"\nstandby = true')
+    with Balancer(network.node_address(TWICE), network.port, [(network.machine_address(m), network.livez) for m in range(2)]):
+        bring_up(network, check)
+        flow = Flow(network)
+        faults = Faults(network, flow, dsn, rng)
+        try:
+            with flow:
+                times = suffer(faults, rng, primary, replica)
+        except Failure as failure:
+            print(f"  FAIL  {failure}", flush=True)
+            check.failed += 1
+            return check
+        check(f"takes over within {TAKES_OVER_WITHIN} s", lambda: sorted(times)[len(times) // 2] < TAKES_OVER_WITHIN, 1)
+        check("also on a slow machine", lambda: max(times) < TAKES_OVER_WITHIN * SLOW_MACHINE, 1)
+        check("it is one node, also to its neighbours", flow.is_one_node)
+        print(f"  {len(flow.acknowledged)} of {len(flow.sent)} posts were acknowledged")
+        check("everything acknowledged is there, once", flow.is_whole, 180)
+        stopped = faults.active()
+        faults.standby().says("stands by")
+        stopped.process.terminate()
+        check("who is told to end ends, and the standby goes on", lambda: stopped.process.wait(30) == 0 and faults.standby().says("serves"))
+    return check
+
+
 def main():
     seed = int(sys.argv[1]) if len(sys.argv) > 1 else 1
     try:
@@ -294,74 +376,10 @@ def main():
         print(f"skipped: {failure}\n0 passed, 0 failed")
         return 0
     print(f"seed {seed}")
-    failures, passed = [], 0
-
-    def check(what, condition, seconds=90):
-        nonlocal passed
-        try:
-            print(f"  ok    {what}: {wait_for(what, condition, seconds):.0f} s", flush=True)
-            passed += 1
-        except Failure as failure:
-            print(f"  FAIL  {failure}", flush=True)
-            failures.append(what)
-
     with Postgres() as primary, Replica(primary) as replica, TwoMachines(ROOT / "run" / "standby_test") as network:
-        primary.create("tagring")
-        dsn = f"host={primary.directory},{replica.directory} user=admin dbname=tagring target_session_attrs=read-write"
-        first, second = network.machines
-        network.write_machines("standby = true")
-        refused = subprocess.run([network.binary, "run", "--config", network.machine_config(0)], capture_output=True, text=True, timeout=60)
-        check("on SQLite there is no standby", lambda: refused.returncode == 2 and "database.standby: is for PostgreSQL" in refused.stderr)
-        network.write_machines(f'postgres = "{dsn}"\nstandby = true')
-        machines = [(network.machine_address(m), network.livez) for m in range(2)]
-        with Balancer(network.node_address(TWICE), network.port, machines):
-            first.start()
-            for i in range(1, NODES):
-                network.start_node(i)
-            first.says("serves")
-            second.start()
-            second.says("stands by")
-            check("the network is one", network.is_whole)
-            check("the standby has no port open", lambda: refuses_connections(network, 1))
-            check("and says for whom it waits", lambda: f"tagring, process {first.process.pid}" in second.log())
-            second.process.terminate()
-            check("it ends when it is told to", lambda: second.process.wait(5) == 0)
-            second.start()
-            for i in [TWICE, READER]:
-                network.cli(i, "subscribe", *TAGS)
-            check("subscriptions", lambda: network.is_settled(TWICE) and network.is_settled(READER))
-            time.sleep(REST)
-            check("a node at rest is not taken for silent", lambda: "serves" not in second.said and first.process.poll() is None, 1)
-            network.start_origins(ORIGINS)
-            rng = random.Random(seed)
-            with Flow(network) as flow:
-                faults = Faults(network, flow, dsn, rng)
-                kinds = [faults.kill] * KILLS + [faults.pause] * 2
-                rng.shuffle(kinds)
-                times = []
-                try:
-                    for _ in range(LOST_SESSIONS):
-                        faults.lose_session()
-                        print("  a lost session was made again", flush=True)
-                    for kind in kinds:
-                        times.append(kind())
-                    faults.lose_server(primary, replica)
-                    faults.lose_every_server(replica)
-                except Failure as failure:
-                    print(f"  FAIL  {failure}\n{passed} passed, 1 failed", flush=True)
-                    return 1
-                time.sleep(2)
-            check(f"takes over within {TAKES_OVER_WITHIN} s", lambda: sorted(times)[len(times) // 2] < TAKES_OVER_WITHIN, 1)
-            check("also on a slow machine", lambda: max(times) < TAKES_OVER_WITHIN * SLOW_MACHINE, 1)
-            check("it is one node, also to its neighbours", flow.is_one_node)
-            print(f"  {len(flow.acknowledged)} of {len(flow.sent)} posts were acknowledged")
-            check("everything acknowledged is there, once", flow.is_whole, 180)
-            stopped = faults.active()
-            faults.standby().says("stands by")
-            stopped.process.terminate()
-            check("who is told to end ends, and the standby goes on", lambda: stopped.process.wait(30) == 0 and faults.standby().says("serves"))
-    print(f"{passed} passed, {len(failures)} failed")
-    return 1 if failures else 0
+        check = test(network, primary, replica, seed)
+    print(f"{check.passed} passed, {check.failed} failed")
+    return 1 if check.failed else 0
 
 
 if __name__ == "__main__":
