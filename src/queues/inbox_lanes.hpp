@@ -208,7 +208,9 @@ class InboxLanes {
 
   // Whoever is heard from is up: it is tried then, but not again and again while it only speaks.
   Instant heard_at(const Inbox& box) const {
-    return box.failures > 0 && box.host->heard > box.tried ? box.tried + HostPauses::kHeardEvery : kNever;
+    const bool is_tried = is_down(box) && box.under_way > 0;  // then it is heeded when that has failed
+    const bool speaks = box.failures > 0 && box.host->heard > box.tried;
+    return speaks && !is_tried ? box.tried + HostPauses::kHeardEvery : kNever;
   }
   void heed(Inbox& box) {
     if (heard_at(box) > clock_.now()) return;

@@ -423,7 +423,7 @@ TEST_F(Restarting, WhatIsToBeSaidAnewIsSaidAfterItOnce) {
   enter_stored({"birds"_tag, "cats"_tag, "dogs"_tag}, Op::kAdd);
   EXPECT_THAT(told(), ElementsAre("Announce dogs"));
   enter_stored({"dogs"_tag}, Op::kRemove);
-  EXPECT_THAT(told(std::chrono::seconds(5)), ElementsAre("Undo dogs"));
+  EXPECT_THAT(told(std::chrono::seconds(2)), ElementsAre("Undo dogs"));
   restart();
   EXPECT_THAT(told(), ElementsAre("Announce birds"));
   join("cats"_tag, "carol");

@@ -465,7 +465,7 @@ TEST_F(Reading, WhoReadsTooMuchIsToldWhenToComeBackOnThePageToo) {
 }
 
 TEST_F(Reading, AnEmptyTimelineHasNoLink) {
-  publish("1", {"cats"});
+  publish("1", {"cats"}, to_rfc3339(loop.wall_now()));
   EXPECT_FALSE(get("/api/v1/timelines/tag/cats?only_media=true").headers.find("Link"))
       << "Mastodon.py falls over it";
   EXPECT_FALSE(get("/api/v1/timelines/tag/cats?none[]=cats").headers.find("Link"));

@@ -164,7 +164,8 @@ TEST_F(Outboxes, AreReadInWhateverShape) {
                                                   {"object", json::object{{"id", posts.back()}}}})}}}});
   posts.push_back(write("stub", loop.wall_now()));
   serve({{"type", "Collection"},
-         {"first", json::object{{"type", "CollectionPage"}, {"id", page("stub", "items", posts.back())}}}});
+         {"first", json::object{{"type", "CollectionPage"},
+                                {"id", page("stub", "items", json::value(posts.back()))}}}});
 }
 
 TEST_F(Outboxes, OfAServerThatAsksToBeLeftAloneAreReadToTheirEndAsSoonAsItMayBeAsked) {
