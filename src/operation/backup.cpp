@@ -159,22 +159,32 @@ Result<std::string> key_in(sql::Connection& connection) {
   return key.public_key().pem();
 }
 
+void remove_with_what_is_beside(const std::filesystem::path& database) {
+  std::error_code error;
+  for (const char* suffix : {"", "-wal", "-shm"}) std::filesystem::remove(database.string() + suffix, error);
+}
+
+// That a node has in a database of that version. `scratch` is written, and gone afterwards.
+Result<std::set<std::string>> expected_tables(const std::filesystem::path& scratch, int version) {
+  remove_with_what_is_beside(scratch);
+  Result<std::set<std::string>> tables = [&]() -> Result<std::set<std::string>> {
+    TRY(sql::Connection empty, sql::Connection::open(scratch));
+    TRY_VOID(db::migrate(empty, version));
+    return tables_of(empty);
+  }();
+  remove_with_what_is_beside(scratch);
+  return tables;
+}
+
 // A copy that is whole as a file may still lack what a node has. Its key.
 Result<std::string> look_into(const std::filesystem::path& copy, int version) {
-  TRY(sql::Connection expected, sql::Connection::open(":memory:"));
-  TRY_VOID(db::migrate(expected, version));
-  TRY(const std::set<std::string> wanted, tables_of(expected));
+  TRY(const std::set<std::string> wanted, expected_tables(copy.string() + ".tables", version));
   TRY(sql::Connection connection, sql::Connection::open(copy));
   TRY(const std::set<std::string> there, tables_of(connection));
   for (const std::string& table : wanted) {
     if (!there.contains(table)) return fail(ErrorCode::kCorrupt, "it lacks the table " + table);
   }
   return key_in(connection);
-}
-
-void remove_with_what_is_beside(const std::filesystem::path& database) {
-  std::error_code error;
-  for (const char* suffix : {"", "-wal", "-shm"}) std::filesystem::remove(database.string() + suffix, error);
 }
 
 Result<void> check_room(const std::filesystem::path& folder, const std::filesystem::path& file) {

@@ -550,7 +550,7 @@ def backup(network):
         check("a whole one is restored", done.returncode == 0, done.stderr)
         check("it says where the former is", re.search(rf"{database}\.before-restore\S*: remove it", done.stdout), done.stdout)
         for name, spoil, why in [("bare", "DROP TABLE posts", "lacks the table posts"), ("keyless", "DELETE FROM meta WHERE name = 'key'", "no key"),
-                                 ("garbage", "UPDATE meta SET value = 'garbage' WHERE name = 'key'", "PEM")]:
+                                 ("garbage", "UPDATE meta SET value = CAST('garbage' AS BLOB) WHERE name = 'key'", "PEM")]:
             other = Path(folder) / f"{name}.db"
             shutil.copy(file, other)
             with sqlite3.connect(other) as spoilt:
@@ -560,7 +560,7 @@ def backup(network):
             refused = run(network, "restore", other, "--config", network.config_file(0))
             check(f"a copy that is {name} is refused, and changes nothing", refused.returncode != 0 and why in refused.stderr and database.read_bytes() == before, refused.stderr)
         with sqlite3.connect(database) as marked:
-            marked.execute("INSERT INTO meta(name, value) VALUES('mark', 'here')")
+            marked.execute("INSERT INTO meta(name, value) VALUES('mark', CAST('here' AS BLOB))")
         marked.close()
         for _ in range(2):
             run(network, "restore", file, "--config", network.config_file(0))
@@ -599,8 +599,8 @@ def setup():
         check("and writes the answers", all(line in written for line in ['host = "tags.setup.invalid"', 'address = "2001:db8::1"', 'network = "meadow"', 'bootstrap = ["https://tags.example.net", "https://tags.example.com"]', 'instances = ["setup.invalid"]']), written)
         check("and says why it asks again", all(why in seen for why in ["10.0.0.1 cannot be reached", "'foo' is no address of a node"]), seen)
         before = asked.read_text()
-        code, seen = on_terminal(binary, "setup", "--config", asked, typed="")
-        check("nobody is asked in vain", code == 2 and "is there already" in seen and "Name of the node" not in seen and asked.read_text() == before, seen)
+        code, refused = on_terminal(binary, "setup", "--config", asked, typed="")
+        check("nobody is asked in vain", code == 2 and "is there already" in refused and "Name of the node" not in refused and asked.read_text() == before, refused)
         check("and what it proposed", 'certificate = "/etc/tagring/tls/fullchain.pem"' in written and 'key = "/etc/tagring/tls/privkey.pem"' in written, written)
         check("it says how to get the certificate there", "certbot certonly -d tags.setup.invalid --deploy-hook /usr/share/tagring/certbot-hook" in seen, seen)
         check("and starts the socket as well", "systemctl enable --now tagring.socket tagring " in seen, seen)
