@@ -66,6 +66,14 @@ struct Check {
   }
   void operator()(const Block& block) const { check_id(block.object); }
   void operator()(const UndoBlock& undo) const { check_id(undo.object); }
+  void operator()(const RemoveFollower& remove) const {
+    check_id(remove.followed);
+    check_id(remove.follower);
+    const Activity copy =
+        again(make_remove_follower(activity.id, activity.actor, remove.follower, remove.followed));
+    TR_ASSERT(std::get<RemoveFollower>(copy.content).followed == remove.followed);
+    TR_ASSERT(std::get<RemoveFollower>(copy.content).follower == remove.follower);
+  }
   void operator()(const Flag& flag) const {
     TR_ASSERT(!flag.objects.empty() && flag.objects.size() <= kLimits.items_max);
     const Activity copy = again(make_flag(activity.id, activity.actor, flag.comment, flag.objects));
