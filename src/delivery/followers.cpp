@@ -63,6 +63,13 @@ void Followers::add(const Follower& follower) {
   ++size_;
 }
 
+void Followers::note_asked(const Tag& tag, const std::string& inbox) {
+  const auto of_tag = tags_.find(tag);
+  if (of_tag == tags_.end()) return;
+  const auto target = of_tag->second.targets.find(inbox);
+  if (target != of_tag->second.targets.end()) target->second.asked = ++asked_;
+}
+
 std::optional<Via> Followers::remove(const Tag& tag, const std::string& actor) {
   const auto it = tags_.find(tag);
   if (it == tags_.end()) return std::nullopt;

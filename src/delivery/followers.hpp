@@ -29,6 +29,9 @@ class Followers {
 
   // Adds or replaces by (tag, actor).
   void add(const Follower& follower);
+  // Somebody there asks to follow the tag, and is being written down: what is known of the inbox from before
+  // does not count against that (Target::asked).
+  void note_asked(const Tag& tag, const std::string& inbox);
   // How they followed; nothing for unknown pairs.
   std::optional<Via> remove(const Tag& tag, const std::string& actor);
   // Somebody who is no node follows the node's own actor, or not any more: a person or a LitePub relay, who

@@ -6,6 +6,7 @@
 #include "fediverse/json_ld.hpp"
 #include "fediverse/vocabulary.hpp"
 #include "hashtag/uri.hpp"
+#include "http/url.hpp"
 
 namespace tagring::fediverse {
 namespace {
@@ -252,9 +253,12 @@ Result<Content> parse_membership(const Source& source) {
   const std::string target = json::id_of(source.object, "target");
   constexpr std::string_view kFollowers = "/followers";
   if (std::is_same_v<T, Remove> && target.ends_with(kFollowers)) {
-    std::string follower = json::id_of(source.object, "object");
+    TRY(std::string follower, parse_id(source.member("object"), "object"));
     if (is_same_origin(target, source.actor)) return Reject{{{"", {source.actor}, std::move(follower)}}};
-    return RemoveFollower{target.substr(0, target.size() - kFollowers.size()), std::move(follower)};
+    std::string followed = target.substr(0, target.size() - kFollowers.size());
+    if (target.size() > kIdSizeMax || !Url::parse(followed))
+      return fail(ErrorCode::kInvalid, "target is not the followers of an actor");
+    return RemoveFollower{std::move(followed), std::move(follower)};
   }
   if (!target.ends_with("/relay") && !target.ends_with("/storage")) {
     return ignored(source, "the target is not the relay or storage of a node");

@@ -109,10 +109,13 @@ Task<Result<void>> World::boot(std::size_t i) {
   database.vfs = host.disk.vfs();
   database.mode = sql::Mode::kInline;
   if (options_.database_pause > Duration::zero()) {
-    database.pause = [clock = run.clock.get(),
+    // Callers go on in the order in which they asked, as after the thread of the jobs.
+    database.pause = [clock = run.clock.get(), last = std::make_shared<Instant>(),
                       most = static_cast<std::uint64_t>(options_.database_pause.count()),
                       rng = std::make_shared<Rng>(rng_.next())] {
-      return clock->sleep_until(clock->now() + Duration(static_cast<Duration::rep>(rng->below(most + 1))));
+      const Instant own = clock->now() + Duration(static_cast<Duration::rep>(rng->below(most + 1)));
+      *last = std::max(*last, own);
+      return clock->sleep_until(*last);
     };
   }
   CO_TRY(run.stores, db::open_stores(std::move(database), *run.clock));

@@ -75,6 +75,7 @@ Task<Result<void>> HashtagFollowers::follow(std::vector<delivery::Follower> foll
     // What the inbox was told for others, who may leave, is to be undone there.
     const auto* target = followers_.target(follower.tag, follower.inbox);
     if (target != nullptr && follower.since == 0) follower.since = target->since;
+    followers_.note_asked(follower.tag, follower.inbox);
   }
   CO_TRY(const std::vector<delivery::Follower> stored, co_await store_.follow(std::move(followers)));
   for (const delivery::Follower& follower : stored) {
@@ -116,13 +117,16 @@ Task<Result<void>> HashtagFollowers::unfollow_all(std::string actor) {
 }
 
 void HashtagFollowers::lose(const Tag& tag, const std::string& inbox) {
-  std::vector<std::pair<Tag, std::string>> lost;
-  for (std::string& actor : followers_.actors(tag, inbox)) lost.emplace_back(tag, std::move(actor));
-  if (!lost.empty()) tasks_.spawn("lose_follower", unfollow_lost(std::move(lost)));
+  const std::uint64_t asked = followers_.asked(tag, inbox);
+  if (asked != 0) tasks_.spawn("lose_follower", unfollow_lost(tag, inbox, asked));
 }
 
-Task<void> HashtagFollowers::unfollow_lost(std::vector<std::pair<Tag, std::string>> pairs) {
-  co_await unfollow(std::move(pairs));
+// The database would take the end after a Follow that is on its way there.
+Task<void> HashtagFollowers::unfollow_lost(Tag tag, std::string inbox, std::uint64_t asked) {
+  if (followers_.asked(tag, inbox) != asked) co_return;
+  std::vector<std::pair<Tag, std::string>> lost;
+  for (std::string& actor : followers_.actors(tag, inbox)) lost.emplace_back(tag, std::move(actor));
+  co_await unfollow(std::move(lost));
 }
 
 }  // namespace tagring::subscriber

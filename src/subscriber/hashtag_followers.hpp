@@ -58,7 +58,8 @@ class HashtagFollowers {
   [[nodiscard]] Task<Result<void>> unfollow_all(std::string actor);
   // That actor follows the node's own, or not any more: see Followers::count_own.
   void count_own(const std::string& actor, bool enters) { followers_.count_own(actor, enters); }
-  // Whoever followed the hashtag through an inbox that is gone for good.
+  // Whoever followed the hashtag through an inbox that is gone for good, or says that it does not follow;
+  // unless somebody there follows once more just now.
   void lose(const Tag& tag, const std::string& inbox);
 
   [[nodiscard]] const delivery::Followers& all() const { return followers_; }
@@ -75,7 +76,7 @@ class HashtagFollowers {
  private:
   Task<void> remind_former();
   Task<Result<void>> unsubscribe(std::vector<std::string> idle);
-  Task<void> unfollow_lost(std::vector<std::pair<Tag, std::string>> pairs);
+  Task<void> unfollow_lost(Tag tag, std::string inbox, std::uint64_t asked);
 
   [[nodiscard]] Result<void> check_room(const std::vector<delivery::Follower>& followers) const;
 

@@ -590,6 +590,14 @@ TEST(Activity, RemoveFromTheFollowersOfAnotherIsOfOneWhoMoved) {
   EXPECT_EQ(remove.follower, "https://b.example/u");
 }
 
+TEST(Activity, RemoveFromFollowersNamesOneWhoFollowsAnActor) {
+  for (const char* bad : {R"("target":"https://o.example/followers","object":"u")",
+                          R"("target":"https://o.example/tag/cats/followers")",
+                          R"("target":"https:/followers","object":"https://b.example/u")",
+                          R"("target":"/followers","object":"https://b.example/u")"})
+    EXPECT_FALSE(parse_activity(activity(fmt::format(R"("type":"Remove",{})", bad)), kNow)) << bad;
+}
+
 TEST(Activity, AddToAPinnedCollectionIsIgnored) {
   EXPECT_THAT(
       content_of<Ignored>(

@@ -115,8 +115,9 @@ void NodeTest::prepare(config::Config config) {
   loop.drop(kOwner);
   node.reset();
   stores.reset();
-  auto opened =
-      db::open_stores({.path = directory / "node.db", .vfs = {}, .mode = sql::Mode::kInline}, clock);
+  const auto pause = [this] { return clock.sleep_until(clock.now() + database_pause); };
+  auto opened = db::open_stores(
+      {.path = directory / "node.db", .vfs = {}, .mode = sql::Mode::kInline, .pause = pause}, clock);
   if (!opened) throw std::runtime_error(opened.error().message);
   stores = std::move(*opened);
   const std::uint64_t incarnation = run(stores->meta.next_incarnation(clock)).value();

@@ -541,6 +541,26 @@ TEST_F(Following, ANodeThatSaysItDoesNotFollowIsForgotten) {
   EXPECT_THAT(rows("SELECT tag||' '||actor FROM followers"), ElementsAre("dogs " + peer.id));
 }
 
+// The Follow is on its way to the disk when the answer to what was announced before it comes.
+TEST_F(Following, ANodeThatFollowsAgainWhileItSaysThatItDoesNotIsKept) {
+  const Author peer = make_node_author("https://tags.peer.example");
+  post_signed(follow_text(peer, {tag_actor("cats")}), peer);
+  const HttpRequest again = signed_request(peer, follow_text(peer, {tag_actor("cats")}));
+  internet.answers[peer.inbox] = [this, &again](const HttpCall&) {
+    database_pause = Duration(50);
+    boost::asio::co_spawn(loop.executor(kOwner), node->answer(again), boost::asio::detached);
+    return with_status(
+        200,
+        json::serialize(json::object{
+            {"accepted", 0},
+            {"refused",
+             json::array{json::object{
+                 {"uri", post.uri}, {"tag", "cats"}, {"error", "denied"}, {"message", "not followed"}}}}}));
+  };
+  publish(create_text(post));
+  EXPECT_THAT(rows("SELECT tag||' '||actor FROM followers"), ElementsAre("cats " + peer.id));
+}
+
 // --- a node that does not own everything
 // ---------------------------------------------------------------------
 
