@@ -132,6 +132,7 @@ class DeliveryQueues {
     bool answers = false;
     std::shared_ptr<Alarm> alarm;  // while it waits for another try, and answers
     unsigned failures = 0;
+    Instant failed_first;
     std::string reason;
     WallTime failing_since;
   };
@@ -196,8 +197,11 @@ class DeliveryQueues {
         size_ += again.size();
         lane.items.insert(lane.items.begin(), std::make_move_iterator(again.begin()),
                           std::make_move_iterator(again.end()));
-        if (lane.failures == 0) lane.failing_since = clock_.wall_now();
-        const Duration wait = options_.backoff.wait(++lane.failures, rng_);
+        if (lane.failures == 0) {
+          lane.failing_since = clock_.wall_now();
+          lane.failed_first = clock_.now();
+        }
+        const Duration wait = options_.backoff.wait(++lane.failures, rng_, clock_.now() - lane.failed_first);
         release();
         if (lane.answers) {
           co_await wait_for_more(destination, std::min(wait, kAnswersLater));

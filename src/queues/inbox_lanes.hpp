@@ -131,6 +131,7 @@ class InboxLanes {
     std::deque<Waiting> items;
     bool under_way = false;
     unsigned failures = 0;           // in a row
+    Instant failed_first;            // of those
     unsigned spells = 0;             // those between which the inbox took something else
     std::uint64_t taken_before = 0;  // by the inbox, at the last of them
     Instant next;                    // not before
@@ -147,6 +148,7 @@ class InboxLanes {
     std::uint64_t taken = 0;  // items
     std::size_t failing = 0;  // threads that are evidence of its being down
     unsigned failures = 0;    // in a row, of such threads
+    Instant failed_first;     // of those
     Instant tried;            // when the last of them was begun
     Instant next;             // not before, while it is down
     std::string reason;
@@ -292,13 +294,19 @@ class InboxLanes {
     const bool was_evidence = is_evidence(box, lane);
     if (lane.failures == 0 || lane.taken_before != box.taken) ++lane.spells;
     lane.taken_before = box.taken;
-    lane.next = clock_.now() + options_.backoff.wait(++lane.failures, rng_);
+    const Instant now = clock_.now();
+    if (lane.failures == 0) lane.failed_first = now;
+    lane.next = now + options_.backoff.wait(++lane.failures, rng_, now - lane.failed_first);
     if (lane.is_stubborn()) return;
     if (!was_evidence) ++box.failing;
     box.tried = std::max(box.tried, begun);  // whoever spoke while it hung is up
-    if (box.failures++ == 0) box.failing_since = clock_.wall_now();
+    if (box.failures++ == 0) {
+      box.failing_since = clock_.wall_now();
+      box.failed_first = now;
+    }
     if (is_down(box))
-      box.next = clock_.now() + options_.backoff.wait(box.failures - static_cast<unsigned>(kDown) + 1, rng_);
+      box.next = now + options_.backoff.wait(box.failures - static_cast<unsigned>(kDown) + 1, rng_,
+                                             now - box.failed_first);
   }
 
   // A place of concurrent_max is free, for who has waited longest.

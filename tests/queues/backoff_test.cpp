@@ -35,5 +35,17 @@ TEST(Backoff, StopsGrowingAtTheLongest) {
   }
 }
 
+TEST(Backoff, IsNoLongerThanTwiceTheTimeOfFailing) {
+  const Backoff backoff{.first = Duration(1000), .longest = Duration(600'000)};
+  Rng rng(3);
+  for (int i = 0; i < 100; ++i) {
+    EXPECT_LE(backoff.wait(10, rng, Duration(40'000)), Duration(120'000));
+    EXPECT_GE(backoff.wait(10, rng, Duration(40'000)), Duration(40'000));
+    EXPECT_LE(backoff.wait(10, rng, Duration::zero()), Duration(1500));
+    EXPECT_LE(backoff.wait(3, rng, Duration(40'000)), Duration(6000)) << "nor than its doubled base";
+    EXPECT_GE(backoff.wait(20, rng, Duration(400'000)), Duration(300'000));
+  }
+}
+
 }  // namespace
 }  // namespace tagring::queues

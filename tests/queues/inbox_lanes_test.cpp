@@ -158,6 +158,18 @@ TEST_F(InboxLanesTest, WhoIsHeardFromIsTriedAtOnce) {
   EXPECT_THAT(sent, SizeIs(5));
 }
 
+TEST_F(InboxLanesTest, WhoSpeaksWhileItFailsIsNotLeftAloneForLongerThanItFailed) {
+  down = true;
+  for (int i = 0; i < 5; ++i) lanes.push(kInbox, std::to_string(i), std::to_string(i));
+  for (int i = 0; i < 60; ++i) {
+    hosts.heard("a.example");
+    run(seconds(1));
+  }
+  down = false;
+  run(minutes(3));
+  EXPECT_TRUE(lanes.idle());
+}
+
 TEST_F(InboxLanesTest, WhoTakesWhatOneQueueHasIsTriedByAllOthers) {
   InboxLanes<std::string> others{
       QueueOptions{}, hosts, runtime, Rng(2),

@@ -238,6 +238,20 @@ TEST_F(LanesTest, WhoIsHeardFromIsTriedButNotAgainAndAgainWhileItOnlySpeaks) {
   EXPECT_TRUE(lanes->idle());
 }
 
+// As a node that is reached, and cannot reach who calls it to learn the key.
+TEST_F(LanesTest, WhoSpeaksWhileItFailsIsNotLeftAloneForLongerThanItFailed) {
+  failing = {"a"};
+  takes = Duration(0);
+  open_with_hosts().push("a", 1);
+  for (int i = 0; i < 60; ++i) {
+    hosts.heard("a");
+    loop.run_for(std::chrono::seconds(1));
+  }
+  failing.clear();
+  loop.run_for(std::chrono::minutes(3));
+  EXPECT_TRUE(lanes->idle());
+}
+
 TEST_F(LanesTest, WhoAsksForAPauseGetsItButNoLongOne) {
   failing = {"a", "b"};
   takes = Duration(0);
