@@ -95,8 +95,10 @@ void Receipts::note(const std::string& origin, Ring ring, const std::vector<deli
 Task<void> Receipts::keep(std::string origin, KeptReceipt kept) {
   const std::string key_id = fediverse::key_id_of(kept.receipt.actor);
   bool genuine = false;
+  std::string unknown;  // why its key is
   for (const bool refresh : {false, true}) {
     const Result<federation::KeyOwner> owner = co_await keys_.owner_of_key(key_id, refresh);
+    unknown = owner ? std::string() : owner.error().message;
     if (!owner || owner->actor.id != kept.receipt.actor) continue;
     kept.key = owner->key.pem();
     genuine =
@@ -105,6 +107,11 @@ Task<void> Receipts::keep(std::string origin, KeptReceipt kept) {
     if (genuine) break;
   }
   --checking_;
+  if (!genuine && kept.key.empty() && !unknown.empty()) {
+    ++counters_.unchecked;
+    log_.debug("receipt_unchecked", {{"owner", origin}, {"because", unknown}});
+    co_return;
+  }
   if (!genuine) {
     ++counters_.bad;
     log_.warn("bad_receipt", {{"owner", origin}, {"because", "it is not signed with the owner's key"}});

@@ -49,8 +49,9 @@ class Receipts {
 
   struct Counters {
     std::uint64_t kept = 0;
-    std::uint64_t absent = 0;  // owners that gave none
-    std::uint64_t bad = 0;     // not what was sent, or not signed by the owner
+    std::uint64_t absent = 0;     // owners that gave none
+    std::uint64_t bad = 0;        // not what was sent, or not signed by the owner
+    std::uint64_t unchecked = 0;  // the owner's key could not be fetched, so they are not kept
   };
   [[nodiscard]] const Counters& counters() const { return counters_; }
 

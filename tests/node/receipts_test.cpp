@@ -370,6 +370,20 @@ TEST_F(KeptReceiptsTest, AnythingElseIsNotKeptAndHindersNothing) {
   EXPECT_EQ(held(), 0U);
 }
 
+// Which is nothing that an owner is to be blamed for.
+TEST_F(KeptReceiptsTest, AnOwnerWhoseKeyCannotBeFetchedIsNotSaidToHaveSignedWrongly) {
+  internet.answers["https://tags.cut-off.example/actor"] = [](const HttpCall&) { return with_status(503); };
+  const std::string text = answer({item(1), item(2), item(3)}, [](storage::Receipt& receipt) {
+    receipt.actor = "https://tags.cut-off.example/actor";
+  });
+  node->receipts().note("https://tags.cut-off.example", Ring::kStorage, events, {}, text);
+  settle();
+  EXPECT_EQ(node->receipts().counters().bad, 0U);
+  EXPECT_EQ(node->receipts().counters().unchecked, 1U);
+  EXPECT_THAT(log_lines, testing::Not(testing::Contains(testing::HasSubstr("bad_receipt"))));
+  EXPECT_EQ(held(), 0U);
+}
+
 TEST_F(KeptReceiptsTest, OthersAreShownWhatStorageOwnersSigned) {
   note(answer({item(1), item(2), item(3)}));
   const HttpResponse response = get("/tagring/v1/receipts?tag=cats");
