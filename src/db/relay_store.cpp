@@ -72,7 +72,6 @@ Result<std::vector<OutboxEntry>> number_and_insert(Connection& db, std::vector<O
 struct KnownPost {
   PublishedPost post;
   bool known = false;
-  WallTime changed{};  // when it was edited last
 };
 
 Result<KnownPost> load_post(Connection& db, const std::string& uri) {
@@ -83,7 +82,8 @@ Result<KnownPost> load_post(Connection& db, const std::string& uri) {
   PublishedPost post{uri, row.text(0), row.time(1), split_tags(row.view(2))};
   post.deleted = row.integer(3) != 0;
   post.former = split_tags(row.view(4));
-  return KnownPost{std::move(post), true, row.time(5)};
+  post.changed = row.time(5);
+  return KnownPost{std::move(post), true};
 }
 
 // Its deletion came before it, or an edit that it is older than.
@@ -106,13 +106,13 @@ Result<std::vector<OutboxEntry>> publish_post(Connection& db, const PublishedPos
 
   // Servers send what they have to say in any order.
   const bool is_dated = post.changed != WallTime();
-  const bool is_past = is_dated ? post.changed < std::chrono::floor<std::chrono::seconds>(old.changed)
-                                : !post.is_edit && old.changed != WallTime();
+  const bool is_past = is_dated ? post.changed < std::chrono::floor<std::chrono::seconds>(old.post.changed)
+                                : !post.is_edit && old.post.changed != WallTime();
   if (is_past && !post.deleted) return std::vector<OutboxEntry>();
 
   // Two edits in one second are two, and some servers do not say when they were.
   const WallTime said = is_dated || !post.is_edit ? post.changed : now;
-  const WallTime edited = std::max(said, old.changed + Duration(1));
+  const WallTime edited = std::max(said, old.post.changed + Duration(1));
   std::vector<OutboxEntry> owed;
   const auto owe = [&](const Tag& tag, Op op, const PublishedPost& as, const std::string& copy) {
     const bool was_there = std::ranges::binary_search(old.post.former, tag);
@@ -152,7 +152,7 @@ Result<std::vector<OutboxEntry>> publish_post(Connection& db, const PublishedPos
   std::vector<Tag> back;
   std::ranges::set_intersection(old.post.former, added, std::back_inserter(back));
   const bool is_moved = !gone.empty() || !back.empty();
-  const WallTime changed = is_moved ? edited : std::max(old.changed, post.changed);
+  const WallTime changed = is_moved ? edited : std::max(old.post.changed, post.changed);
   TRY_VOID(
       db.send("INSERT INTO posts(uri, author, published, tags, deleted, former, changed) VALUES(?, ?, ?, ?, "
               "?, ?, ?) ON "

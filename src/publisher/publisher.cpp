@@ -78,7 +78,10 @@ Task<Publisher::Outcome> Publisher::take_welcome(fediverse::Note note, fediverse
     co_return has_tags ? "too many hashtags: taken for advertising"
                        : "the post has no hashtags that are relayed here";
   }
-  if (known && is_update && for_all && !signed_body.empty()) {
+  // Servers try again at random times: an older one may come later.
+  const bool is_past = known && post.changed != WallTime() &&
+                       post.changed < std::chrono::floor<std::chrono::seconds>(known->changed);
+  if (known && is_update && !is_past && for_all && !signed_body.empty()) {
     post.signed_copy = copies_.keep(signed_body);
     delivery::PublishedPost before = *known;
     before.signed_copy = post.signed_copy;

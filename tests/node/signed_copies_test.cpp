@@ -251,6 +251,23 @@ TEST_F(Copies, WhatIsNewNotPublicOrNotSignedIsNotHandedOn) {
     EXPECT_THAT(json::id_of(sent, "type"), testing::AnyOf("Accept", "Announce", "Undo"));
 }
 
+// Servers try again at random times; who got the newer one would take the older one for an edit.
+TEST_F(Copies, AnEditThatANewerOneOvertookIsNotHandedOn) {
+  follow();
+  publish(create_text(post));
+  const auto edit = [&](const char* when) {
+    json::object update = json::parse_object(update_text(post)).value();
+    update["object"].as_object()["updated"] = when;
+    return signed_text(json::serialize(update));
+  };
+  const std::string older = edit("2026-01-01T00:20:00Z");
+  const std::string newer = edit("2026-01-01T00:40:00Z");
+  publish(newer);
+  publish(older);
+  EXPECT_EQ(std::ranges::count(bodies_at(kInbox), newer), 1);
+  EXPECT_EQ(std::ranges::count(bodies_at(kInbox), older), 0);
+}
+
 TEST_F(Copies, AServerThatIsAwayGetsThemInOrderWhenItIsBack) {
   follow();
   publish(create_text(post));
