@@ -52,6 +52,12 @@ bool Instances::is_own(const std::string& host) const {
                              [&](const std::string& name) { return is_same_or_below(host, name); });
 }
 
+std::string Instances::own_within(std::string_view domain) const {
+  const auto found = std::ranges::find_if(
+      options_.own, [&](const std::string& name) { return is_same_or_below(name, domain); });
+  return found == options_.own.end() ? std::string() : *found;
+}
+
 bool Instances::is_trusted(const std::string& host) const {
   const auto permission = decision(host);
   const bool allowed = permission && (permission->publishes || permission->receives);

@@ -66,6 +66,9 @@ class Instances {
   // Posts of that host are taken, whoever let it in.
   [[nodiscard]] bool is_served(const std::string& host) const;
 
+  // An instance of the node's own at that domain or below it; empty if there is none.
+  [[nodiscard]] std::string own_within(std::string_view domain) const;
+
   // The administrator has decided against all dealings with that host.
   [[nodiscard]] bool is_denied(const std::string& host) const;
   [[nodiscard]] bool denies_any() const;

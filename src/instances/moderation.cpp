@@ -1,6 +1,7 @@
 #include "instances/moderation.hpp"
 
 #include <algorithm>
+#include <fmt/format.h>
 #include <set>
 
 #include "base/counted.hpp"
@@ -163,6 +164,13 @@ bool Moderation::is_own(const Block& block) const {
   return block.kind == BlockKind::kAuthor && !own.empty() && host_of(block.what) == own;
 }
 
+// Why others do not decide about that domain; empty if they may.
+std::string Moderation::own_within(const std::string& domain) const {
+  const std::string instance = instances_.own_within(domain);
+  if (!instance.empty()) return instance + " is an instance of this node's own";
+  return is_same_or_below(options_.own_host, domain) ? "this node is below it" : std::string();
+}
+
 Moderation::Plan Moderation::plan(fediverse::Blocklist list, const std::string& source) const {
   Plan plan;
   plan.skipped = std::move(list.skipped);
@@ -170,6 +178,8 @@ Moderation::Plan Moderation::plan(fediverse::Blocklist list, const std::string& 
     Block block{BlockKind::kDomain, std::move(entry.domain), std::move(entry.reason), source, {}};
     if (is_own(block)) {
       plan.skipped.push_back(block.what + ": is this node");
+    } else if (const std::string own = own_within(block.what); !own.empty()) {
+      plan.skipped.push_back(fmt::format("{}: {}; block it by hand if that is meant", block.what, own));
     } else {
       plan.blocks.push_back(std::move(block));
     }

@@ -88,6 +88,7 @@ class Moderation {
   [[nodiscard]] Plan plan(fediverse::Blocklist list, const std::string& source) const;
   Task<Result<void>> drop(std::vector<federation::Block> blocks);
   [[nodiscard]] bool is_own(const federation::Block& block) const;
+  [[nodiscard]] std::string own_within(const std::string& domain) const;
 
   Options options_;
   federation::BlockStore& store_;

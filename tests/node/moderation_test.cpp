@@ -8,6 +8,7 @@
 namespace tagring::node {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::Each;
 using ::testing::ElementsAre;
@@ -36,6 +37,12 @@ class Moderating : public NodeTest {
   void follow() {
     EXPECT_EQ(post_signed(follow_text(fan, {origin + "/tag/cats"}), fan).status, 202);
     settle();
+  }
+  // Her server is another's, which the administrator has let in.
+  void let_in_alice_of_elsewhere() {
+    admin("/instances/permit", {{"host", "friend.example"}, {"publishes", true}, {"receives", true}});
+    alice = make_author("https://friend.example/users/alice");
+    post = {.uri = "https://friend.example/notes/1", .author = alice.id, .tags = {"cats"}};
   }
   void serve() { internet.serve(post.uri, json::serialize(note_object(post))); }
   int publish() {
@@ -253,8 +260,10 @@ TEST_F(Moderating, ANewListLiftsWhatItNoLongerNamesAndLeavesOtherBlocksAlone) {
 }
 
 TEST_F(Moderating, WhatTwoListsBlockStaysBlockedWhenOneDropsIt) {
-  admin("/blocks/import", {{"source", "a"}, {"text", "home.example\nother.example"}});
-  EXPECT_EQ(admin("/blocks/import", {{"source", "b"}, {"text", "home.example"}}).at("known"), json::value(1));
+  let_in_alice_of_elsewhere();
+  admin("/blocks/import", {{"source", "a"}, {"text", "friend.example\nother.example"}});
+  EXPECT_EQ(admin("/blocks/import", {{"source", "b"}, {"text", "friend.example"}}).at("known"),
+            json::value(1));
   const json::object effect = admin("/blocks/import", {{"source", "a"}, {"text", "other.example"}});
   EXPECT_EQ(effect.at("lifted"), json::value(json::array()));
   for (int restarted = 0; restarted < 2; ++restarted) {
@@ -262,7 +271,7 @@ TEST_F(Moderating, WhatTwoListsBlockStaysBlockedWhenOneDropsIt) {
     start(config());
     settle();
   }
-  const json::value lifted = json::array{"home.example"};
+  const json::value lifted = json::array{"friend.example"};
   EXPECT_EQ(admin("/blocks/lift", {{"source", "b"}}).at("lifted"), lifted);
   EXPECT_EQ(publish(), 202);
   EXPECT_THAT(history("cats"), ElementsAre(post.uri));
@@ -272,9 +281,10 @@ TEST_F(Moderating, WhatTwoListsBlockStaysBlockedWhenOneDropsIt) {
 }
 
 TEST_F(Moderating, RemovingABlockLiftsItWhoeverBlocks) {
-  admin("/blocks/import", {{"source", "a"}, {"text", "home.example"}});
-  block("domain", "home.example");
-  admin("/blocks/remove", {{"kind", "domain"}, {"what", "home.example"}});
+  let_in_alice_of_elsewhere();
+  admin("/blocks/import", {{"source", "a"}, {"text", "friend.example"}});
+  block("domain", "friend.example");
+  admin("/blocks/remove", {{"kind", "domain"}, {"what", "friend.example"}});
   EXPECT_THAT(rows("SELECT what FROM blocks"), IsEmpty());
   EXPECT_EQ(publish(), 202);
 }
@@ -300,6 +310,25 @@ TEST_F(Moderating, TheNodeNeverBlocksItself) {
   EXPECT_THAT(refusals_of(post_signed(batch_text("Add", outside, origin + "/storage", {theirs}), outside)),
               IsEmpty());
   EXPECT_THAT(history("cats"), ElementsAre(theirs.uri)) << "the node asks itself";
+}
+
+// Who keeps the list does not decide about what this node is for; its administrator may.
+TEST_F(Moderating, AListDoesNotBlockTheNodesOwnInstances) {
+  config::Config own = config();
+  own.host = "tags.home.example";
+  own.instances = {"social.own.example"};
+  start(own);
+  const json::object effect = admin(
+      "/blocks/import",
+      {{"source", "a"}, {"text", "own.example\nsocial.own.example\nhome.example\nx.social.own.example"}});
+  EXPECT_THAT(json::serialize(effect.at("skipped")),
+              AllOf(HasSubstr("\"own.example: social.own.example is an instance of this node's own"),
+                    HasSubstr("\"social.own.example: social.own.example is an instance of this node's own"),
+                    HasSubstr("home.example: this node is below it")));
+  EXPECT_THAT(rows("SELECT what FROM blocks"), ElementsAre("x.social.own.example"));
+  block("domain", "own.example");
+  EXPECT_THAT(rows("SELECT what FROM blocks ORDER BY what"),
+              ElementsAre("own.example", "x.social.own.example"));
 }
 
 TEST_F(Moderating, ABlockKeepsItsReasonUnlessThereIsAnother) {
