@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "base/bytes.hpp"
+#include "fediverse/links.hpp"
 #include "fediverse/vocabulary.hpp"
 #include "followers/header.hpp"
 #include "http/http_error.hpp"
@@ -33,6 +34,14 @@ Duration cached_for(const HttpResponse& response) {
   if (error != std::errc()) return {};
   constexpr auto kMost = std::chrono::duration_cast<std::chrono::seconds>(SignedClient::kCachedMax);
   return std::chrono::seconds(std::clamp<std::int64_t>(seconds, 0, kMost.count()));
+}
+
+// Where `url` leads: whoever finds an open redirector could else speak for the server that has it.
+Result<std::string> within_server(const std::string& url, const std::string& location) {
+  std::string next = location.starts_with('/') ? origin_of(url) + location : location;
+  if (!fediverse::is_same_origin(next, url))
+    return fail(ErrorCode::kDenied, url + " redirects to another server");
+  return next;
 }
 
 }  // namespace
@@ -111,12 +120,7 @@ Task<Result<SignedClient::Document>> SignedClient::fetch(std::string url) {
     }
     HttpResponse response = *std::move(answer);
     if (response.status >= 300 && response.status < 400) {
-      const std::string location = response.headers.find("Location").value_or("");
-      std::string next = location.starts_with('/') ? origin_of(url) + location : location;
-      // Or whoever finds an open redirector could speak for the server that has it.
-      if (!fediverse::is_same_origin(next, url))
-        co_return fail(ErrorCode::kDenied, url + " redirects to another server");
-      url = std::move(next);
+      CO_TRY(url, within_server(url, response.headers.find("Location").value_or("")));
       continue;
     }
     if (response.status == 404 || response.status == 410)
@@ -127,7 +131,10 @@ Task<Result<SignedClient::Document>> SignedClient::fetch(std::string url) {
     if (response.status != 200)
       co_return fail(ErrorCode::kUnavailable, fmt::format("{} answered {}", url, response.status));
     if (!fediverse::is_activity_json(response.headers.find("Content-Type").value_or(""))) {
-      co_return fail(ErrorCode::kInvalid, url + " is not an ActivityPub document");
+      const auto link = fediverse::activity_link(response.headers.joined("Link").value_or(""), response.body);
+      if (!link) co_return fail(ErrorCode::kInvalid, url + " is not an ActivityPub document");
+      CO_TRY(url, within_server(url, *link));
+      continue;
     }
     co_return Document{std::move(response.body), asked - cached_for(response)};
   }

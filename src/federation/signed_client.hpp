@@ -34,9 +34,10 @@ class SignedClient {
   [[nodiscard]] queues::HostPauses& hosts() { return hosts_; }
 
   // Fetches an ActivityPub document: 200, with a media type of ActivityPub. Follows up to 3 redirects within
-  // the server, each signed anew. kNotFound for 404 and 410; kDenied for other 4xx, but for those about time
-  // and load (kUnavailable), and for redirects to other servers. kUnavailable at once for a server that asked
-  // to be left alone for a while. What it says of itself is for the caller to check.
+  // the server, each signed anew; so it does where a page says that its document is (fediverse/links.hpp).
+  // kNotFound for 404 and 410; kDenied for other 4xx, but for those about time and load (kUnavailable), and
+  // for redirects to other servers. kUnavailable at once for a server that asked to be left alone for a
+  // while. What it says of itself is for the caller to check.
   [[nodiscard]] Task<Result<std::string>> fetch_body(std::string url);
   struct Document {
     std::string body;

@@ -22,28 +22,6 @@ class Collected {
   std::vector<std::string> tags_;
 };
 
-std::string_view trimmed(std::string_view text) {
-  const std::size_t begin = text.find_first_not_of(" \t");
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(" \t") - begin + 1);
-}
-
-// `rel` is a list of names in one parameter.
-bool is_next(std::string_view parameter) {
-  const std::size_t mark = parameter.find('=');
-  if (mark == std::string_view::npos) return false;
-  if (ascii_lower(std::string(trimmed(parameter.substr(0, mark)))) != "rel") return false;
-  std::string_view value = trimmed(parameter.substr(mark + 1));
-  if (value.size() >= 2 && value.front() == '"' && value.back() == '"')
-    value = value.substr(1, value.size() - 2);
-  while (!value.empty()) {
-    const std::size_t end = std::min(value.find(' '), value.size());
-    if (ascii_lower(std::string(value.substr(0, end))) == "next") return true;
-    value.remove_prefix(std::min(end + 1, value.size()));
-  }
-  return false;
-}
-
 }  // namespace
 
 Result<std::vector<std::string>> parse_followed_tags(std::string_view body) {
@@ -57,23 +35,6 @@ Result<std::vector<std::string>> parse_followed_tags(std::string_view body) {
     tags.add(*name);
   }
   return tags.take();
-}
-
-std::optional<std::string> next_link(std::string_view header) {
-  for (;;) {
-    const std::size_t open = header.find('<');
-    const std::size_t close = header.find('>', std::min(open, header.size()));
-    if (open == std::string_view::npos || close == std::string_view::npos) return std::nullopt;
-    const std::string_view url = header.substr(open + 1, close - open - 1);
-    header.remove_prefix(close + 1);
-    const std::size_t end = std::min(header.find('<'), header.size());
-    std::string_view parameters = header.substr(0, end);
-    while (!parameters.empty()) {
-      const std::size_t stop = std::min(parameters.find_first_of(";,"), parameters.size());
-      if (is_next(parameters.substr(0, stop))) return std::string(url);
-      parameters.remove_prefix(std::min(stop + 1, parameters.size()));
-    }
-  }
 }
 
 Result<SocialRelay> parse_social_relay(std::string_view body) {

@@ -14,9 +14,6 @@ namespace tagring::fediverse {
 // The answer to GET /api/v1/followed_tags: a list of objects with `name`. kInvalid if it is something else.
 Result<std::vector<std::string>> parse_followed_tags(std::string_view body);
 
-// The URL of the next page in a Link header (RFC 8288); none on the last page.
-std::optional<std::string> next_link(std::string_view header);
-
 // /.well-known/x-social-relay: {"subscribe": true, "scope": "tags", "tags": ["…"]}.
 struct SocialRelay {
   std::vector<std::string> tags;

@@ -7,6 +7,7 @@
 #include "base/bytes.hpp"
 #include "base/counted.hpp"
 #include "crypto/hash.hpp"
+#include "fediverse/links.hpp"
 #include "fediverse/tag_wishes.hpp"
 #include "queues/host_pauses.hpp"
 

@@ -28,7 +28,8 @@ constexpr std::uint64_t kRequestsOfPost = 2;  // and of its author
 std::optional<Url> url_in(std::string_view text) {
   const std::size_t colon = text.find("://");
   const bool has_scheme = colon != std::string_view::npos;
-  const std::string scheme = has_scheme ? ascii_lower(text.substr(0, colon)) : "https";
+  std::string scheme = has_scheme ? ascii_lower(text.substr(0, colon)) : "https";
+  if (scheme == "http") scheme = "https";  // as old pages have it; nothing is fetched by it
   if (has_scheme) text.remove_prefix(colon + 3);
   const std::size_t slash = std::min(text.find('/'), text.size());
   const std::string host = fediverse::domain_in(text.substr(0, slash));

@@ -25,24 +25,6 @@ TEST(FollowedTags, AnythingElseIsAnError) {
   }
 }
 
-TEST(NextLink, IsFoundAmongOthers) {
-  EXPECT_EQ(
-      next_link(
-          R"(<https://a.example/x?max_id=7>; rel="next", <https://a.example/x?since_id=9>; rel="prev")"),
-      "https://a.example/x?max_id=7");
-  EXPECT_EQ(next_link(R"(<https://a.example/1>; rel="prev", <https://a.example/2,3;4>; title=x; REL=next)"),
-            "https://a.example/2,3;4");
-  EXPECT_EQ(next_link(R"(<https://a.example/1>;rel="last next")"), "https://a.example/1");
-}
-
-TEST(NextLink, IsNoneOnTheLastPage) {
-  for (const char* header :
-       {"", "next", "<", "<>", "<https://a.example/1", R"(<https://a.example/1>; rel="prev")",
-        R"(<https://a.example/1>; rel="nextcloud")", "<https://a.example/1>; next"}) {
-    EXPECT_EQ(next_link(header), std::nullopt) << header;
-  }
-}
-
 TEST(SocialRelayDocument, NamesHashtags) {
   const auto wish =
       parse_social_relay(R"({"subscribe":true,"scope":"tags","tags":["Foo","#bar","!",3,"foo"]})");

@@ -492,9 +492,26 @@ TEST_F(Reading, SearchFindsAPostByTheAddressThatABrowserShows) {
   };
   ASSERT_THAT(found(shown), SizeIs(1));
   EXPECT_EQ(found(shown).at(0).at("uri"), json::value(uri));
-  for (const char* pasted : {"home.example/@alice/1", " https://home.example/@alice/1\n",
-                             "HTTPS://Home.Example/@alice/1", "https://home.example/@alice/1#reply"})
+  for (const char* pasted :
+       {"home.example/@alice/1", " https://home.example/@alice/1\n", "HTTPS://Home.Example/@alice/1",
+        "https://home.example/@alice/1#reply", "http://home.example/@alice/1"})
     EXPECT_THAT(found(pasted), SizeIs(1)) << pasted;
+  // Friendica's and WordPress's pages are pages whoever asks, and say where the post is.
+  const std::string page =
+      fmt::format(R"(<html><head><link rel="alternate" type="application/activity+json" href="{}">)", uri);
+  internet.serve("https://home.example/display/1",
+                 {.status = 200, .headers = {{"Content-Type", "text/html"}}, .body = page});
+  ASSERT_THAT(found("https://home.example/display/1"), SizeIs(1));
+  EXPECT_EQ(found("https://home.example/display/1").at(0).at("uri"), json::value(uri));
+  internet.serve("https://home.example/?p=1",
+                 {.status = 200,
+                  .headers = {{"Content-Type", "text/html; charset=UTF-8"},
+                              {"Link", "</notes/1>; rel=\"alternate\"; type=\"application/activity+json\""}},
+                  .body = "<html>"});
+  EXPECT_THAT(found("https://home.example/?p=1"), SizeIs(1));
+  internet.serve("https://other.example/1",
+                 {.status = 200, .headers = {{"Content-Type", "text/html"}}, .body = page});
+  EXPECT_THAT(found("https://other.example/1"), IsEmpty());
   // Another server has no say.
   internet.serve("https://other.example/@alice/1", internet.documents.at(uri));
   EXPECT_THAT(found("https://other.example/@alice/1"), IsEmpty());
