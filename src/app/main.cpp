@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "app/run.hpp"
+#include "base/suggest.hpp"
 #include "cli/commands.hpp"
 #include "cli/exit.hpp"
-#include "cli/suggest.hpp"
 #include "client/commands.hpp"
 #include "operation/commands.hpp"
 #include "studies/sim.hpp"
@@ -69,7 +69,7 @@ std::string wrong_command(CLI::App& app, int argc, char** argv) {
     const auto named =
         at->get_subcommands([&word](const CLI::App* command) { return command->check_name(word); });
     if (named.empty())
-      return fmt::format("no command \"{}\"{}; see {} --help", word, cli::did_you_mean(word, names), path);
+      return fmt::format("no command \"{}\"{}; see {} --help", word, did_you_mean(word, names), path);
     at = named.front();
   }
 }
@@ -89,7 +89,7 @@ std::string wrong_option(CLI::App& app, int argc, char** argv) {
     const std::string_view typed = argv[i];
     const std::string word(typed.substr(0, typed.find('=')));
     if (!word.starts_with("--") || std::ranges::find(names, word) != names.end()) continue;
-    return fmt::format("no option \"{}\"{}; see {} --help", word, cli::did_you_mean(word, names), path);
+    return fmt::format("no option \"{}\"{}; see {} --help", word, did_you_mean(word, names), path);
   }
   return {};
 }
@@ -107,6 +107,9 @@ int run(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ExtrasError& e) {
+    const std::string wrong = wrong_option(app, argc, argv);
+    return cli::report(Error(ErrorCode::kInvalid, wrong.empty() ? e.what() : wrong));
+  } catch (const CLI::RequiredError& e) {  // of a command, where there is an option
     const std::string wrong = wrong_option(app, argc, argv);
     return cli::report(Error(ErrorCode::kInvalid, wrong.empty() ? e.what() : wrong));
   } catch (const CLI::ParseError& e) {

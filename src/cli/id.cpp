@@ -6,7 +6,7 @@
 #include "base/json.hpp"
 #include "cli/commands.hpp"
 #include "cli/exit.hpp"
-#include "cli/suggest.hpp"
+#include "cli/one_of.hpp"
 #include "http/ip.hpp"
 #include "ring/contact.hpp"
 

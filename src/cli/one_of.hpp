@@ -1,4 +1,4 @@
-// What somebody meant who typed a word that there is not.
+// Options that take one of a few words.
 #pragma once
 
 #include <CLI/App.hpp>
@@ -9,11 +9,7 @@
 
 namespace tagring::cli {
 
-// ", did you mean \"list\"?" for the word that is the fewest letters away, or begins so; empty if none is
-// near.
-std::string did_you_mean(const std::string& word, const std::vector<std::string>& known);
-
-// For options of a few words: the word must be one of them.
+// The word must be one of them; else what may have been meant is said.
 CLI::Validator one_of(std::vector<std::string> known);
 
 }  // namespace tagring::cli

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdlib>
 #include <fmt/format.h>
+#include <poll.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -22,6 +23,11 @@ std::optional<std::size_t> terminal_width() {
   winsize size{};
   if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return kUsual;
   return size.ws_col;
+}
+
+bool wait_for_reader_to_go(std::chrono::milliseconds patience) {
+  pollfd output{.fd = STDOUT_FILENO, .events = 0, .revents = 0};
+  return ::poll(&output, 1, static_cast<int>(patience.count())) > 0;
 }
 
 }  // namespace tagring::cli

@@ -6,7 +6,7 @@
 #include <iterator>
 #include <memory>
 
-#include "cli/suggest.hpp"
+#include "cli/one_of.hpp"
 #include "client/ask.hpp"
 
 namespace tagring::client {

@@ -3,7 +3,7 @@
 #include <memory>
 #include <utility>
 
-#include "cli/suggest.hpp"
+#include "cli/one_of.hpp"
 #include "client/ask.hpp"
 
 namespace tagring::client {

@@ -3,7 +3,7 @@
 #include <fmt/core.h>
 #include <memory>
 
-#include "cli/suggest.hpp"
+#include "cli/one_of.hpp"
 #include "cli/terminal.hpp"
 #include "client/ask.hpp"
 #include "client/table.hpp"

@@ -5,7 +5,6 @@
 #include <fmt/core.h>
 #include <memory>
 #include <optional>
-#include <thread>
 
 #include "base/bytes.hpp"
 #include "base/time.hpp"
@@ -197,7 +196,7 @@ int follow_feed(const FeedOptions& options) {
     const Result<json::object> answer = ask_node(options.control, "GET", feed_target(options, from));
     if (!answer && has_answered) {
       if (!std::exchange(is_away, true)) fmt::print(stderr, "{}; waiting for it\n", answer.error().message);
-      std::this_thread::sleep_for(kFollowEvery);
+      if (cli::wait_for_reader_to_go(kFollowEvery)) return kExitOk;
       continue;
     }
     if (!answer) return report(answer.error());
@@ -216,7 +215,7 @@ int follow_feed(const FeedOptions& options) {
       after = static_cast<std::uint64_t>(number_of(entry.get_object(), "seq"));
     }
     std::fflush(stdout);
-    if (entries.size() < options.limit) std::this_thread::sleep_for(kFollowEvery);
+    if (entries.size() < options.limit && cli::wait_for_reader_to_go(kFollowEvery)) return kExitOk;
   }
 }
 

@@ -21,6 +21,7 @@
 #pragma pop_macro("TOML_UNREACHABLE")
 #include <toml++/toml.h>
 
+#include "base/suggest.hpp"
 #include "config/budget_keys.hpp"
 #include "http/url.hpp"
 #include "ring/contact.hpp"
@@ -298,6 +299,14 @@ std::unexpected<Error> at_line_of(const toml::node& of, Error error) {
   return fail(error.code, fmt::format("line {}: {}", of.source().begin.line, error.message));
 }
 
+std::unexpected<Error> unknown_key(const std::string& key, const std::map<std::string, Reader>& known) {
+  std::vector<std::string> keys;
+  for (const auto& [name, reader] : known) keys.push_back(name);
+  const std::string meant = did_you_mean(key, keys);
+  return bad(key,
+             meant.empty() ? "unknown key; see docs/config.md for those that exist" : "unknown key" + meant);
+}
+
 Result<void> read_tables(const toml::table& root, const std::map<std::string, Reader>& known) {
   for (const auto& [section, value] : root) {
     if (!value.is_table())
@@ -305,9 +314,8 @@ Result<void> read_tables(const toml::table& root, const std::map<std::string, Re
     for (const auto& [name, element] : *value.as_table()) {
       const std::string key = fmt::format("{}.{}", section.str(), name.str());
       const auto reader = known.find(key);
-      const Result<void> read = reader == known.end()
-                                    ? bad(key, "unknown key; see docs/config.md for those that exist")
-                                    : reader->second(element, key);
+      const Result<void> read =
+          reader == known.end() ? unknown_key(key, known) : reader->second(element, key);
       if (!read) return at_line_of(element, read.error());
     }
   }
@@ -450,6 +458,10 @@ Result<std::string> read(const std::filesystem::path& file) {
                             "write one with tagring setup",
                             file.string(), std::strerror(errno)));
   }
+  std::error_code ignored;
+  if (std::filesystem::is_directory(file, ignored))
+    return fail(ErrorCode::kInvalid,
+                fmt::format("{} is a folder: --config names the file in it", file.string()));
   std::ostringstream content;
   content << stream.rdbuf();
   return content.str();

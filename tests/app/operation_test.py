@@ -335,7 +335,8 @@ def answers_to_mistakes(network):
     config = ["--config", network.config_file(0)]
     for words, says in [(["instance", "lst"], 'did you mean "list"?'), (["block", "ad"], 'did you mean "add"?'), (["sim", "rng"], 'did you mean "ring"?'),
                         (["show", "qeues", *config], 'did you mean "queues"?'), (["query", "x", "--limt", "3", *config], 'did you mean "--limit"?'), (["block", "import", "x", "--source", "a", "--dry-run"], "see tagring block import --help"),
-                        (["block", "add", "domian", "x.example", *config], 'did you mean "domain"?'), (["statsu"], 'did you mean "status"?'), (["block"], "needs a command: list, add"), (["nothinglikeit"], "see tagring --help")]:
+                        (["block", "add", "domian", "x.example", *config], 'did you mean "domain"?'), (["statsu"], 'did you mean "status"?'), (["block"], "needs a command: list, add"), (["nothinglikeit"], "see tagring --help"),
+                        (["--versoin"], 'did you mean "--version"?'), (["status", "--config", Path("/")], "/ is a folder")]:
         done = run(network, *words)
         check(f"tagring {' '.join(map(str, words))}", done.returncode == 2 and says in done.stderr and done.stderr.count("\n") <= 2, done.stderr)
     done = run(network, "query", "x", "--before", "xyz", *config)
@@ -413,6 +414,10 @@ def feed(network):
     follower.terminate()
     follower.wait(10)
     check("--follow shows what is there, and what comes", posts[1] in first and new in second, (first, second))
+    follower = subprocess.Popen([network.binary, "feed", "--tag", "toad", "--follow", "--config", network.config_file(0)], stdout=subprocess.PIPE, text=True)
+    follower.stdout.readline()
+    follower.stdout.close()
+    check("and ends when nobody reads on, as after | head -1", follower.wait(10) == 0)
     with open("/dev/full", "w") as full:
         for words in [["status", "--json"], ["--help"], ["key", "caturday"]]:
             told = words if words[0] != "status" else [*words, "--config", str(network.config_file(0))]

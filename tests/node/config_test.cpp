@@ -180,10 +180,11 @@ TEST(Config, IsDocumentedKeyByKey) {
 }
 
 TEST(Config, RefusesUnknownKeys) {
-  EXPECT_EQ(refusal(with("node", "hots", "\"x\"")),
-            "node.hots: unknown key; see docs/config.md for those that exist");
+  EXPECT_EQ(refusal(with("node", "hots", "\"x\"")), "node.hots: unknown key, did you mean \"node.host\"?");
   EXPECT_EQ(refusal(with("web", "port", "80")),
             "web.port: unknown key; see docs/config.md for those that exist");
+  EXPECT_EQ(refusal(with("publish", "instance", "[]")),
+            "publish.instance: unknown key, did you mean \"publish.instances\"?");
   EXPECT_EQ(refusal("verbose = true\n" + std::string(kSmallest)), "verbose: unknown key outside a [section]");
 }
 
