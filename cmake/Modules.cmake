@@ -14,11 +14,12 @@ function(tagring_module name)
   endif()
 endfunction()
 
-# tagring_test(<folder> LINK <targets…> [LONG]): one GoogleTest binary of tests/<folder>/*_test.cpp and its helpers. `make
-# test` builds and runs it under the sanitizers; a LONG one, which simulates for minutes, in the release build. Either can be
-# built in both; CTest has what runs here.
+# tagring_test(<folder> LINK <targets…> [APART <names…>] [LONG]): one GoogleTest binary of tests/<folder>/*_test.cpp and its
+# helpers, compiled five at a time, since most of the time goes into the headers; each <name>_test.cpp that is APART, because
+# it uses names that others of the folder have too, is compiled alone. `make test` builds and runs it under the sanitizers; a
+# LONG one, which simulates for minutes, in the release build. Either can be built in both; CTest has what runs here.
 function(tagring_test name)
-  cmake_parse_arguments(arg "LONG" "" "LINK" ${ARGN})
+  cmake_parse_arguments(arg "LONG" "" "LINK;APART" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/${name}/*.cpp)
   if(NOT sources)
     return()
@@ -27,7 +28,10 @@ function(tagring_test name)
   target_include_directories(${name}_test PRIVATE ${CMAKE_SOURCE_DIR} ${CMAKE_SOURCE_DIR}/tests)
   target_link_libraries(${name}_test PRIVATE ${arg_LINK} source_dir GTest::gtest GTest::gmock GTest::gtest_main ${TAGRING_ALLOCATOR})
   tagring_reuse(${name}_test precompiled_test)
-  set_target_properties(${name}_test PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests UNITY_BUILD OFF)
+  set_target_properties(${name}_test PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests UNITY_BUILD_BATCH_SIZE 5)
+  foreach(file ${arg_APART})
+    set_source_files_properties(${CMAKE_SOURCE_DIR}/tests/${name}/${file}_test.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+  endforeach()
   if(TAGRING_SANITIZERS)
     # What takes time is in the modules; the tests themselves only take time to compile.
     target_compile_options(${name}_test PRIVATE -O0)

@@ -315,8 +315,7 @@ def main():
         (ROOT / "build" / "interop.json").unlink(missing_ok=True)  # the suites of tests/interop write it
         fuzz = python("fuzz corpora", "tools/fuzz.py", "--corpora", needs="debug")
         builds = [("release", ["all_tests"], lambda: list(unit_suites("release", "", unit_names("release")))),
-                  ("debug", ["all_tests", "fuzz_targets"], lambda: [*sanitized(), fuzz]),
-                  ("run", ["tagring"], lambda: [])]  # many sources at a time: names that are in order alone may clash there
+                  ("debug", ["all_tests", "fuzz_targets"], lambda: [*sanitized(), fuzz])]
         runner.add([*process_suites(), *fresh_suites(), *computing_suites()])
     try:
         runner.run(builds)

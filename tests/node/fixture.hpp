@@ -20,6 +20,8 @@
 
 namespace tagring::node {
 
+inline const std::string kEverybody = "https://www.w3.org/ns/activitystreams#Public";
+
 // Somebody with a key: a person, or a node.
 struct Author {
   std::string id;

@@ -22,7 +22,6 @@ using ::testing::SizeIs;
 using ::testing::UnorderedElementsAre;
 
 const std::string kThere = "https://tags.new.example";
-const std::string kEverybody = "https://www.w3.org/ns/activitystreams#Public";
 
 class MovingNode : public NodeTest {
  protected:

@@ -13,8 +13,6 @@ using ::testing::IsEmpty;
 using ::testing::SizeIs;
 using ::testing::UnorderedElementsAre;
 
-const std::string kEverybody = "https://www.w3.org/ns/activitystreams#Public";
-
 class Proxying : public NodeTest {
  protected:
   Author alice = make_author("https://home.example/users/alice");

@@ -14,8 +14,6 @@ using ::testing::IsEmpty;
 using ::testing::SizeIs;
 using ::testing::UnorderedElementsAre;
 
-const std::string kEverybody = "https://www.w3.org/ns/activitystreams#Public";
-
 class Relaying : public NodeTest {
  protected:
   Author alice = make_author("https://home.example/users/alice");

@@ -21,7 +21,6 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-const std::string kEverybody = "https://www.w3.org/ns/activitystreams#Public";
 const std::string kInbox = "https://social.example/inbox";
 const std::string kHost = "social.example";
 

@@ -20,7 +20,6 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::SizeIs;
 
-const std::string kEverybody = "https://www.w3.org/ns/activitystreams#Public";
 const std::string kInbox = "https://social.example/inbox";
 
 class Copies : public NodeTest {

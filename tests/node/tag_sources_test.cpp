@@ -16,7 +16,6 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::SizeIs;
 
-const std::string kEverybody = "https://www.w3.org/ns/activitystreams#Public";
 const std::string kHost = "social.example";
 const std::string kFollowed = "https://social.example/api/v1/followed_tags";
 const std::string kRelayDocument = "https://social.example/.well-known/x-social-relay";
