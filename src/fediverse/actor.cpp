@@ -89,13 +89,26 @@ Result<void> parse_keys(const json::object& o, const KeySyntax& syntax, RemoteAc
 
 }  // namespace
 
-std::string fields_of(const json::object& actor) {
-  std::string fields;
+std::string words_of(const json::object& actor) {
+  std::string words;
+  const auto add = [&](std::string_view text) { words.append(text).push_back('\n'); };
+  for (const std::string_view key : {"name", "summary"}) add(json::text_of(actor, key));
+  for (const std::string_view key : {"nameMap", "summaryMap"}) {
+    const json::object* by_language = json::get_object(actor, key);
+    if (by_language == nullptr) continue;
+    for (const auto& [language, text] : *by_language)
+      if (text.is_string()) add(text.get_string());
+  }
   json::for_each(json::find(actor, "attachment"), [&](const json::value& v) {
     if (!v.is_object()) return;
-    for (const std::string_view key : {"name", "value"}) fields += json::text_of(v.get_object(), key) + "\n";
+    for (const std::string_view key : {"name", "value"}) add(json::text_of(v.get_object(), key));
   });
-  return fields;
+  json::for_each(json::find(actor, "tag"), [&](const json::value& v) {
+    if (!v.is_object() || !has_type(v.get_object(), "Hashtag")) return;
+    const std::string name = json::text_of(v.get_object(), "name");
+    add(name.starts_with('#') ? name : "#" + name);
+  });
+  return words;
 }
 
 bool RemoteActor::lists(const KeyDocument& key) const {
@@ -127,8 +140,7 @@ Result<RemoteActor> parse_actor(const json::object& o, std::string_view url) {
   }
   actor.followers = optional_id(o, "followers", actor.id);
   actor.preferred_username = json::text_of(o, "preferredUsername");
-  actor.summary = json::text_of(o, "summary");
-  actor.fields = fields_of(o);
+  actor.words = words_of(o);
   actor.is_node = json::get_int(o, kNodeMark) == 1;
   actor.manually_approves_followers = get_bool(o, "manuallyApprovesFollowers").value_or(false);
   actor.indexable = get_bool(o, "indexable");

@@ -32,8 +32,7 @@ struct RemoteActor {
   std::string shared_inbox;        // empty if there is none on the actor's server
   std::string followers;           // empty if there is none on the actor's server
   std::string preferred_username;  // may be empty
-  std::string summary;             // HTML; people put wishes such as #nobot there
-  std::string fields;              // the same in the fields of the profile, joined
+  std::string words;               // words_of() it
   bool manually_approves_followers = false;
   bool is_node = false;              // a node of a hashtag network: it says so in its document
   std::optional<bool> indexable;     // FEP-5feb: absent means no
@@ -50,8 +49,9 @@ struct RemoteActor {
   }
 };
 
-// The fields of a profile, names and values, joined.
-std::string fields_of(const json::object& actor);
+// Where people put wishes such as #nobot: the name, the summary in each language, the fields, names and
+// values, and the hashtags of a profile, joined. HTML.
+std::string words_of(const json::object& actor);
 
 // Slower than verifying a signature with the key.
 Result<crypto::PublicKey> read_key(const KeyDocument& key);

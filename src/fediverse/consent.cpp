@@ -59,14 +59,13 @@ bool refuses(std::string_view html) {
 }  // namespace
 
 Wishes wishes_of(const RemoteActor& actor) {
-  const bool no = actor.suspended || refuses(actor.summary) || refuses(actor.fields);
+  const bool no = actor.suspended || refuses(actor.words);
   return {.relay = !no, .archive = !no && !actor.hides_from_web && actor.indexable.value_or(false)};
 }
 
 bool is_for_everybody(const json::object& actor) {
   const auto says = [&](std::string_view key) { return json::get_flag(actor, key); };
-  return !says("suspended") && !says("hidesToPublicFromUnauthedWeb") &&
-         !refuses(json::text_of(actor, "summary")) && !refuses(fields_of(actor));
+  return !says("suspended") && !says("hidesToPublicFromUnauthedWeb") && !refuses(words_of(actor));
 }
 
 }  // namespace tagring::fediverse

@@ -14,8 +14,8 @@ struct Wishes {
   friend bool operator==(const Wishes&, const Wishes&) = default;
 };
 
-// No to everything if the profile (summary or fields) has one of #nobot, #nobots, #noindex or #notagring as a
-// word of its own, in whatever case and markup. To be archived an author says `indexable`; absent means no.
+// No to everything if the profile (RemoteActor::words) has one of #nobot, #nobots, #noindex or #notagring as
+// a word of its own, in whatever case and markup. To be archived an author says `indexable`; absent means no.
 // Nor to anything if the account is suspended, and no to the archive if its posts are hidden from the web.
 Wishes wishes_of(const RemoteActor& actor);
 

@@ -88,14 +88,18 @@ Visibility parse_visibility(const json::object& o, std::string_view author) {
 // Where nothing is said, everybody may. `always` is the older name of `automaticApproval`.
 bool parse_may_be_announced(const json::object& o) {
   const json::object* policy = json::get_object(o, "interactionPolicy");
-  const json::object* announcing = policy == nullptr ? nullptr : json::get_object(*policy, "canAnnounce");
-  if (announcing == nullptr) return true;
+  if (policy == nullptr) return true;
+  bool is_limited = false;
   bool everybody = false;
-  for (const std::string_view key : {"automaticApproval", "always"}) {
-    json::for_each(json::find(*announcing, key),
-                   [&](const json::value& v) { everybody = everybody || is_public(json::id_of(v)); });
-  }
-  return everybody;
+  json::for_each(json::find(*policy, "canAnnounce"), [&](const json::value& rules) {
+    if (!rules.is_object()) return;
+    is_limited = true;
+    for (const std::string_view key : {"automaticApproval", "always"}) {
+      json::for_each(json::find(rules.get_object(), key),
+                     [&](const json::value& v) { everybody = everybody || is_public(json::id_of(v)); });
+    }
+  });
+  return everybody || !is_limited;
 }
 
 // Empty if it is malformed: the event counts without it.

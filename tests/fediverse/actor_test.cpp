@@ -1,6 +1,7 @@
 #include "fediverse/actor.hpp"
 
 #include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/json.hpp"
@@ -42,7 +43,7 @@ TEST(Actor, IsReadWithEverythingOptional) {
   EXPECT_EQ(full.delivery_inbox(), "https://a.example/inbox");
   EXPECT_EQ(full.followers, "https://a.example/users/u/followers");
   EXPECT_EQ(full.preferred_username, "u");
-  EXPECT_EQ(full.summary, "<p>#nobot</p>");
+  EXPECT_THAT(full.words, ::testing::HasSubstr("<p>#nobot</p>"));
   EXPECT_TRUE(full.manually_approves_followers);
   EXPECT_EQ(full.indexable, false);
   ASSERT_EQ(full.keys.size(), 1U);

@@ -1,14 +1,14 @@
 #include "fediverse/consent.hpp"
 
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 namespace tagring::fediverse {
 namespace {
 
-RemoteActor actor(std::string summary, std::optional<bool> indexable = true, std::string fields = {}) {
+RemoteActor actor(std::string words, std::optional<bool> indexable = true) {
   RemoteActor result;
-  result.summary = std::move(summary);
-  result.fields = std::move(fields);
+  result.words = std::move(words);
   result.indexable = indexable;
   return result;
 }
@@ -27,7 +27,6 @@ TEST(Consent, WordsInTheProfileMeanNo) {
         "one<br>#nobot<br>two", "(#nobot)", "I <3 cats #nobot", "a<b #nobot", "<p>1 < 2, #nobot</p>"}) {
     EXPECT_EQ(wishes_of(actor(summary)), (Wishes{false, false})) << summary;
   }
-  EXPECT_EQ(wishes_of(actor("", true, "about\n<p>#nobots</p>\n")), (Wishes{false, false}));
 }
 
 TEST(Consent, OtherWordsDoNot) {
@@ -37,13 +36,30 @@ TEST(Consent, OtherWordsDoNot) {
   }
 }
 
-TEST(Consent, TheFieldsOfAProfileAreRead) {
+TEST(Consent, AllOfAProfileIsRead) {
+  for (const char* where :
+       {R"("summary":"<p>#nobot</p>")", R"("name":"Alice #nobot")",
+        R"("summaryMap":{"de":"<p>Katzen</p>","en":"<p>cats #nobot</p>"})",
+        R"("nameMap":{"en":"Alice #nobot"})",
+        R"("attachment":[{"type":"PropertyValue","name":"wishes","value":"<b>#nobot</b>"},7,{"name":1}])",
+        R"("tag":[7,{"type":"Hashtag","name":"#nobot"}])", R"("tag":{"type":"Hashtag","name":"nobot"})"}) {
+    const Result<RemoteActor> parsed = parse_actor(
+        fmt::format(R"({{"id":"https://a.example/u","type":"Person","inbox":"https://a.example/u/inbox",
+                         "indexable":true,{}}})",
+                    where),
+        "https://a.example/u");
+    ASSERT_TRUE(parsed) << parsed.error().message;
+    EXPECT_EQ(wishes_of(*parsed), (Wishes{false, false})) << where;
+  }
+}
+
+TEST(Consent, AnEmojiOfThatNameIsNoWish) {
   const Result<RemoteActor> parsed = parse_actor(
-      R"({"id":"https://a.example/u","type":"Person","inbox":"https://a.example/u/inbox","indexable":true,
-          "attachment":[{"type":"PropertyValue","name":"wishes","value":"<b>#nobot</b>"},7,{"name":1}]})",
+      R"({"id":"https://a.example/u","type":"Person","inbox":"https://a.example/u/inbox","summaryMap":[],
+          "tag":[{"type":"Emoji","name":"#nobot"}]})",
       "https://a.example/u");
   ASSERT_TRUE(parsed) << parsed.error().message;
-  EXPECT_FALSE(wishes_of(*parsed).relay);
+  EXPECT_TRUE(wishes_of(*parsed).relay);
 }
 
 }  // namespace

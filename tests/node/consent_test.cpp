@@ -369,6 +369,14 @@ TEST_F(Consenting, APostThatNotEverybodyMayAnnounceIsNotRelayedNorStaysSo) {
   EXPECT_THAT(announced(), ElementsAre("Announce", "Undo"));
 }
 
+TEST_F(Consenting, RulesOfAnnouncingInAListAreRules) {
+  json::object activity = json::parse_object(create_text(post)).value();
+  activity["object"].as_object()["interactionPolicy"] =
+      json::object{{"canAnnounce",
+                    json::array{json::object{{"automaticApproval", json::array{alice.id + "/followers"}}}}}};
+  EXPECT_THAT(post_signed(json::serialize(activity), alice).body, ::testing::HasSubstr("announce"));
+}
+
 TEST_F(Consenting, ADeletionThatOvertakesItsPostWins) {
   EXPECT_EQ(post_signed(delete_text(post.uri, alice.id), alice).status, 202);
   start(config());
