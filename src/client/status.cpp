@@ -69,7 +69,8 @@ void print_moved(const json::object& moved) {
 
 void print_ring(std::string_view name, const json::object& ring) {
   const bool is_relay = name == "relay";
-  const std::string_view state = !json::get_flag(ring, "member") ? "not on the ring yet"
+  const std::string_view state = json::get_flag(ring, "left")      ? "has left the ring"
+                                 : !json::get_flag(ring, "member") ? "not on the ring yet"
                                  : !json::get_flag(ring, "serving")
                                      ? "on the ring, does not serve all it should"
                                      : "serves";

@@ -90,6 +90,9 @@ Check Doctor::look_at_rings() const {
     if (!patient_.rings.of(ring).is_member())
       missing += fmt::format("{}{}", missing.empty() ? "" : " and ", ring::to_string(ring));
   if (missing.empty()) return well("rings", "member of the relay ring and of the storage ring");
+  if (patient_.rings.has_left(Ring::kRelay))
+    return bad("rings", fmt::format("left the {} ring, as it was told to", missing),
+               "stop the node; started again, it joins again, unless it has moved");
   std::string reasons;
   for (const auto& [origin, reason] : patient_.rings.dead_ends())
     reasons += fmt::format("; {}: {}", std::string_view(origin), json::serialize(reason));
@@ -249,7 +252,8 @@ json::object Doctor::readiness() const {
   json::array because;
   for (const Ring ring : {Ring::kRelay, Ring::kStorage})
     if (!patient_.rings.of(ring).is_member())
-      because.emplace_back(fmt::format("not on the {} ring", ring::to_string(ring)));
+      because.emplace_back(fmt::format(
+          "{} the {} ring", patient_.rings.has_left(ring) ? "has left" : "not on", ring::to_string(ring)));
   if (!patient_.rings.is_reached()) because.emplace_back("no other node has reached this one lately");
   if (machine_ != nullptr && !machine_->can_write()) because.emplace_back("cannot write to the disk");
   return {{"ready", because.empty()}, {"because", std::move(because)}};

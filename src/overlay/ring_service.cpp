@@ -359,6 +359,7 @@ Task<ring::Membership::Found> RingService::find_bootstrap(Ring ring) {
 // --- leaving -----------------------------------------------------------------------------------------------
 
 Task<void> RingService::leave(Ring ring) {
+  left_.insert(ring);
   for (const auto& vserver : of(ring).vservers()) co_await leave_place(ring, vserver.get(), false);
 }
 

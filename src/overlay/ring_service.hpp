@@ -81,6 +81,8 @@ class RingService {
   [[nodiscard]] bool is_blocked_at(std::string_view url) const { return is_blocked(host_of(url)); }
   // Hands a ring's data over and leaves it: asks each vserver's successor to take over, then stops answering.
   [[nodiscard]] Task<void> leave(Ring ring);
+  // It does so, or has: until a restart the node does not come back.
+  [[nodiscard]] bool has_left(Ring ring) const { return left_.contains(ring); }
   // Gives up one vserver as in leave(), but only once somebody has taken its keys over. What it owned.
   [[nodiscard]] Task<Result<Segment>> give_up_place(Ring ring, std::uint8_t number);
   // What a vserver of this node hands over now, because it leaves.
@@ -129,6 +131,7 @@ class RingService {
   json::object dead_ends_;
   std::optional<Instant> reached_;  // when another node called last
   std::map<std::pair<Ring, RingId>, Segment> leaving_;
+  std::set<Ring> left_;
   std::map<Ring, std::string> first_;  // of those that look for a ring as this node does, the least origin
   std::unique_ptr<HttpPeers> peers_;
   std::unique_ptr<ring::Membership> relay_;

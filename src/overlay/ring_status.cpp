@@ -20,6 +20,7 @@ json::object rings_status(RingService& rings, const Balancer& balancer) {
     const double estimate = vservers.empty() ? 0 : vservers.front()->estimated_size();
     const Balancer::State balance = balancer.state(which);
     all[ring::to_string(which)] = json::object{{"member", membership.is_member()},
+                                               {"left", rings.has_left(which)},
                                                {"serving", serving},
                                                {"share", share},
                                                {"vservers", vservers.size()},

@@ -157,6 +157,14 @@ TEST_F(DoctorTest, ANodeThatIsNotOnTheRingIsAliveAndNotReady) {
   EXPECT_THAT(ready.body, HasSubstr("not on the relay ring"));
 }
 
+TEST_F(DoctorTest, ANodeThatWasToldToLeaveSaysSo) {
+  EXPECT_EQ(detail(check("rings")), "member of the relay ring and of the storage ring");
+  EXPECT_EQ(control("/leave", "{}").status, 200);
+  EXPECT_EQ(detail(check("rings")), "left the relay and storage ring, as it was told to");
+  EXPECT_THAT(get("/readyz").body, HasSubstr("has left the relay ring"));
+  EXPECT_TRUE(status().at("rings").at("storage").at("left").as_bool());
+}
+
 TEST_F(DoctorTest, AReloadWelcomesTheInstancesThatItNames) {
   const auto accepted = [this](const Author& server) {
     EXPECT_EQ(
