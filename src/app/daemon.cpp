@@ -32,8 +32,9 @@ constexpr Duration kUpgradeEvery = std::chrono::seconds(10);
 constexpr Duration kUpgradeMax = std::chrono::hours(24);
 constexpr Duration kCertificateEvery = std::chrono::seconds(20);
 constexpr const char* kDatabase = "tagring.db";
-constexpr const char* kCopy = "backup.db";  // until who asked for it takes it
-constexpr unsigned kForProxies = 0660;      // the mode of listen.socket
+constexpr const char* kCopy = "backup.db";          // until who asked for it takes it
+constexpr std::size_t kControlBodyMax = 8U << 20U;  // the longest list of blocks, and room for escapes
+constexpr unsigned kForProxies = 0660;              // the mode of listen.socket
 
 std::uint64_t random_seed() {
   std::uint64_t seed = 0;
@@ -308,6 +309,7 @@ Result<void> Daemon::listen() {
   }
   server::HttpServerOptions inside;
   inside.socket_path = config_.data / "control.sock";
+  inside.body_size_max = kControlBodyMax;
   TRY_VOID(listen_at(std::move(inside), &node::Node::control));
   for (std::size_t i = outside_; i < servers_.size(); ++i) servers_[i]->accept();
   return {};

@@ -2,7 +2,6 @@
 #include <filesystem>
 #include <fmt/core.h>
 #include <fstream>
-#include <iterator>
 #include <memory>
 
 #include "audit/evidence.hpp"
@@ -10,10 +9,13 @@
 #include "base/time.hpp"
 #include "cli/exit.hpp"
 #include "client/ask.hpp"
+#include "config/file.hpp"
 #include "http/url.hpp"
 
 namespace tagring::client {
 namespace {
+
+constexpr std::size_t kEvidenceMax = 1U << 20U;  // bytes
 
 struct AuditOptions {
   ControlOptions control;
@@ -98,10 +100,9 @@ int last(const AuditOptions& options) {
 }
 
 int verify(const AuditOptions& options) {
-  std::ifstream file(options.verify, std::ios::binary);
-  const std::string text(std::istreambuf_iterator<char>(file), {});
-  if (!file) return report({ErrorCode::kInvalid, options.verify + ": cannot be read"});
-  const Result<json::object> object = json::parse_object(text);
+  const Result<std::string> text = config::read_file(options.verify, kEvidenceMax);
+  if (!text) return report(text.error());
+  const Result<json::object> object = json::parse_object(*text);
   if (!object) return report(object.error());
   const Result<audit::Evidence> evidence = audit::evidence_from_json(*object);
   const Result<void> proved = evidence ? audit::check(*evidence) : std::unexpected(evidence.error());

@@ -1,16 +1,16 @@
 // tagring block: what a node keeps away.
 #include <algorithm>
 #include <fmt/core.h>
-#include <fstream>
-#include <iostream>
-#include <iterator>
 #include <memory>
 
 #include "cli/one_of.hpp"
 #include "client/ask.hpp"
+#include "config/file.hpp"
 
 namespace tagring::client {
 namespace {
+
+constexpr std::size_t kListMax = 4U << 20U;  // bytes
 
 struct BlockOptions {
   ControlOptions control;
@@ -71,11 +71,10 @@ int list(const BlockOptions& options) {
 }
 
 int import(const BlockOptions& options) {
-  std::ifstream file(options.file, std::ios::binary);
-  if (options.file != "-" && !file) return report({ErrorCode::kNotFound, "cannot read " + options.file});
-  std::istream& input = options.file == "-" ? std::cin : file;
-  const std::string text((std::istreambuf_iterator<char>(input)), std::istreambuf_iterator<char>());
-  const json::object body = {{"source", options.source}, {"text", text}, {"preview", options.preview}};
+  const Result<std::string> text =
+      config::read_file(options.file == "-" ? "/dev/stdin" : options.file, kListMax);
+  if (!text) return report(text.error());
+  const json::object body = {{"source", options.source}, {"text", *text}, {"preview", options.preview}};
   return print_effect(options, ask_node(options.control, "POST", "/blocks/import", body),
                       options.preview ? "preview:" : "imported:");
 }

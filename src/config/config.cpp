@@ -2,12 +2,8 @@
 
 #include <algorithm>
 #include <bit>
-#include <cerrno>
-#include <cstring>
 #include <fmt/format.h>
-#include <fstream>
 #include <functional>
-#include <sstream>
 
 #define TOML_EXCEPTIONS 0
 // toml++ 3.3 asserts that a table header begins like a key, and only then looks ("[=]"); and it declares
@@ -23,6 +19,7 @@
 
 #include "base/suggest.hpp"
 #include "config/budget_keys.hpp"
+#include "config/file.hpp"
 #include "http/url.hpp"
 #include "ring/contact.hpp"
 #include "ring/public_suffix.hpp"
@@ -34,6 +31,7 @@ std::unexpected<Error> bad(std::string_view key, std::string_view why) {
   return fail(ErrorCode::kInvalid, fmt::format("{}: {}", key, why));
 }
 
+constexpr std::size_t kFileMax = 1U << 20U;  // bytes
 constexpr std::int64_t kCapacityMax = std::int64_t{1} << 53;
 
 using Reader = std::function<Result<void>(const toml::node& value, std::string_view key)>;
@@ -398,13 +396,11 @@ Result<std::vector<administrators::Token>> read_tokens(const std::filesystem::pa
   std::error_code unreadable;
   const std::filesystem::perms mode = std::filesystem::status(file, unreadable).permissions();
   constexpr auto kOthers = std::filesystem::perms::group_all | std::filesystem::perms::others_all;
-  std::ifstream stream(file);
-  if (unreadable || !stream) return fail(ErrorCode::kInvalid, "cannot read " + file.string());
-  if ((mode & kOthers) != std::filesystem::perms::none)
+  if (!unreadable && (mode & kOthers) != std::filesystem::perms::none)
     return fail(ErrorCode::kInvalid, fmt::format("others may read it: chmod 600 {}", file.string()));
-  std::ostringstream content;
-  content << stream.rdbuf();
-  return administrators::parse_tokens(content.str());
+  const Result<std::string> text = read_file(file, kFileMax);
+  if (!text) return fail(ErrorCode::kInvalid, text.error().message);
+  return administrators::parse_tokens(*text);
 }
 
 }  // namespace
@@ -446,25 +442,19 @@ Result<toml::table> parse_toml(std::string_view text) {
 }
 
 Result<std::string> read(const std::filesystem::path& file) {
-  std::ifstream stream(file);
-  if (!stream && errno == EACCES) {
-    return fail(
-        ErrorCode::kDenied,
-        fmt::format("cannot read {}: only root and the node's group may: sudo tagring …", file.string()));
+  Result<std::string> text = read_file(file, kFileMax);
+  if (text) return text;
+  const auto& [code, message] = text.error();
+  switch (code) {
+    case ErrorCode::kDenied:
+      return fail(code, message + ": only root and the node's group may: sudo tagring …");
+    case ErrorCode::kNotFound:
+      return fail(code, message + "; name the node's file with --config, or write one with tagring setup");
+    case ErrorCode::kInvalid:
+      return fail(code, message + ": --config names the file in it");
+    default:
+      return text;
   }
-  if (!stream) {
-    return fail(ErrorCode::kNotFound,
-                fmt::format("cannot read {}: {}; name the node's file with --config, or "
-                            "write one with tagring setup",
-                            file.string(), std::strerror(errno)));
-  }
-  std::error_code ignored;
-  if (std::filesystem::is_directory(file, ignored))
-    return fail(ErrorCode::kInvalid,
-                fmt::format("{} is a folder: --config names the file in it", file.string()));
-  std::ostringstream content;
-  content << stream.rdbuf();
-  return content.str();
 }
 
 }  // namespace

@@ -109,8 +109,7 @@ Result<void> check_unused(const std::filesystem::path& database) {
   std::error_code error;
   if (!std::filesystem::exists(database, error)) return {};
   const auto opened = sql::Connection::open(database);
-  if (!opened && opened.error().code != ErrorCode::kCorrupt)
-    return fail(ErrorCode::kConflict, fmt::format("{}: stop the node first", opened.error().message));
+  if (!opened && opened.error().code != ErrorCode::kCorrupt) return std::unexpected(opened.error());
   return {};
 }
 

@@ -75,21 +75,18 @@ Result<json::object> upgrade(const UpgradeOptions& options) {
   std::error_code error;
   if (postgres.empty() && !std::filesystem::is_regular_file(file, error))
     return fail(ErrorCode::kNotFound, fmt::format("{}: no such file", file));
-  Result<sql::Connection> opened =
-      postgres.empty() ? sql::Connection::open(file) : sql::Connection::connect(postgres);
-  if (!opened)
-    return fail(opened.error().code,
-                fmt::format("{}. Stop it first, or give the file of a backup of it", opened.error().message));
-  file = opened->name();
-  TRY(const int from, db::version_of(*opened));
+  TRY(sql::Connection opened,
+      postgres.empty() ? sql::Connection::open(file) : sql::Connection::connect(postgres));
+  file = opened.name();
+  TRY(const int from, db::version_of(opened));
   if (from == 0) return fail(ErrorCode::kInvalid, fmt::format("{} is no database of tagring", file));
   if (!options.dry_run) {
-    TRY_VOID(opened->take_term());
+    TRY_VOID(opened.take_term());
   }
   Report report(options.control.json);
   const db::MigrationWatch watch = [&report](const db::MigrationStep& step) { report.note(step); };
   const Result<void> done =
-      options.dry_run ? db::rehearse(*opened, watch) : db::migrate(*opened, db::kSchemaVersion, watch);
+      options.dry_run ? db::rehearse(opened, watch) : db::migrate(opened, db::kSchemaVersion, watch);
   if (!done) return fail(done.error().code, fmt::format("{}: {}", file, done.error().message));
   return json::object{{"file", file},
                       {"from", from},

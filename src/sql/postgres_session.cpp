@@ -137,7 +137,8 @@ Result<PostgresLink> begin_session(const std::string& dsn) {
   TRY(PostgresLink link, connect(dsn));
   TRY(const std::optional<LockHolder> other, take_lock(link.get()));
   if (!other) return link;
-  return fail(ErrorCode::kUnavailable, in_use(link.get(), *other) + ". Does the node run already?");
+  return fail(ErrorCode::kUnavailable,
+              in_use(link.get(), *other) + ". Does the node run already? Stop it first");
 }
 
 Result<PostgresLink> await_session(const std::string& dsn, const StandingBy& told) {

@@ -1,13 +1,16 @@
 #include "sql/sqlite.hpp"
 
 #include <fcntl.h>
+#include <filesystem>
 #include <fmt/format.h>
+#include <memory>
 #include <sqlite3.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <utility>
 
 #include "base/assert.hpp"
+#include "base/bytes.hpp"
 
 namespace tagring::sql {
 namespace {
@@ -185,6 +188,28 @@ class Sqlite final : public Backend {
   std::function<void()> progress_;
 };
 
+// Nothing is done to a file that is somebody else's: a wrong path may be typed. Looked at as it is now,
+// without locks and without a file beside it; what cannot be read so is left to whoever opens it.
+Result<void> check_ours(const std::string& path) {
+  sqlite3* handle = nullptr;
+  const std::string uri = "file:" + percent_encode(std::filesystem::absolute(path).string()) + "?immutable=1";
+  sqlite3_open_v2(uri.c_str(), &handle, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI,
+                  nullptr);
+  const std::unique_ptr<sqlite3, decltype(&sqlite3_close)> file(handle, sqlite3_close);
+  constexpr const char* kTables =
+      "SELECT count(*) > 0 AND count(*) = count(nullif(name, 'migrations')) FROM sqlite_schema"
+      " WHERE type = 'table'";
+  bool is_of_others = false;
+  const auto take = [](void* out, int, char** values, char**) {
+    *static_cast<bool*>(out) = std::string_view(values[0]) == "1";
+    return 0;
+  };
+  const int code = sqlite3_exec(handle, kTables, take, &is_of_others, nullptr);
+  if (code == SQLITE_NOTADB || is_of_others)
+    return fail(ErrorCode::kCorrupt, path + " is no database of tagring");
+  return {};
+}
+
 // The node's private key is in it. SQLite gives what it puts beside the file the same mode; what is there
 // already is mended. Never opened, if it exists: closing it would take away the locks of this process.
 Result<void> keep_private(const std::string& path) {
@@ -205,6 +230,7 @@ Result<void> keep_private(const std::string& path) {
 
 Result<std::unique_ptr<Backend>> open_sqlite(const std::string& path, const std::string& vfs) {
   if (vfs.empty() && !path.empty() && path != ":memory:") {
+    TRY_VOID(check_ours(path));
     TRY_VOID(keep_private(path));
   }
   sqlite3* handle = nullptr;
@@ -216,9 +242,9 @@ Result<std::unique_ptr<Backend>> open_sqlite(const std::string& path, const std:
   if (auto set = opened->execute(kPragmas); !set) {
     if ((sqlite3_errcode(handle) & 0xFF) == SQLITE_BUSY) {
       return fail(ErrorCode::kUnavailable,
-                  path + " is in use by another process: does the node run already?");
+                  path + " is in use by another process. Does the node run already? Stop it first");
     }
-    return fail(set.error().code, fmt::format("{}: {}", path, set.error().message));
+    return fail(set.error().code, fmt::format("{} cannot be used: {}", path, sqlite3_errmsg(handle)));
   }
   const std::unique_ptr<Prepared> mode = opened->prepare("PRAGMA journal_mode", /*in_parts=*/false);
   mode->open();

@@ -339,6 +339,14 @@ def answers_to_mistakes(network):
                         (["--versoin"], 'did you mean "--version"?'), (["status", "--config", Path("/")], "/ is a folder")]:
         done = run(network, *words)
         check(f"tagring {' '.join(map(str, words))}", done.returncode == 2 and says in done.stderr and done.stderr.count("\n") <= 2, done.stderr)
+    for words, says in [(["status", "--config", "/dev/zero"], "/dev/zero has more than"), (["block", "import", "/dev/zero", "--source", "a", *config], "/dev/zero has more than"),
+                        (["block", "import", "/", "--source", "a", *config], "/ is a folder"), (["audit", "--verify", "/dev/zero"], "/dev/zero has more than")]:
+        done = run(network, *words)
+        check(f"tagring {' '.join(map(str, words))}", done.returncode in (1, 2) and says in done.stderr, done.stderr)
+    long = subprocess.run([network.binary, "block", "import", "-", "--source", "long", *config], capture_output=True, text=True, timeout=60,
+                          input="domain,severity,public_comment\n" + "".join(f"domain-{i}.example,suspend,{'a reason of some length ' * 4}\n" for i in range(15000)))
+    check("a list of 1.9 MB", long.returncode == 0 and "15000 new" in long.stdout, long.stdout[-300:] + long.stderr[-300:])
+    check("and it is lifted", run(network, "block", "lift", "long", *config).returncode == 0)
     done = run(network, "query", "x", "--before", "xyz", *config)
     check("a cursor that is none", done.returncode == 2 and "'xyz' is no cursor" in done.stderr, done.stderr)
     for verb in ["subscribe", "unsubscribe"]:
@@ -354,7 +362,7 @@ def answers_to_mistakes(network):
         replace(Path(folder) / "tagring.toml", 'data = "data"', f'data = "{network.node_directory(0)}/data"')
         check("one in this folder is found", run(network, "status", cwd=folder).returncode == 0)
         second = run(network, "run", "--config", Path(folder) / "tagring.toml")
-        check("a second node on the same data", second.returncode == 1 and "does the node run already?" in second.stderr, second.stderr)
+        check("a second node on the same data", second.returncode == 1 and "Does the node run already?" in second.stderr, second.stderr)
     shown = run(network, "status", *config).stdout
     check("status is a page", shown.startswith(f"https://{node_host(0)}") and "Rings\n" in shown and "{" not in shown, shown)
     settings = run(network, "show", "settings", *config).stdout
@@ -541,7 +549,7 @@ def backup(network):
         again = run(network, "backup", file, "--config", network.config_file(0))
         check("no copy is overwritten", again.returncode == 2 and "is there already" in again.stderr, again.stderr)
         running = run(network, "restore", file, "--config", network.config_file(0))
-        check("nothing is restored under a node that runs", running.returncode != 0 and "stop the node" in running.stderr, running.stderr)
+        check("nothing is restored under a node that runs", running.returncode != 0 and "Stop it first" in running.stderr, running.stderr)
         network.cli(0, "subscribe", "newt")
         network.stop_node(0)
         cut = Path(folder) / "cut.db"

@@ -111,11 +111,14 @@ def at_the_start(network, old):
 def refuses(network, folder):
     other = folder / "other.db"
     sqlite3.connect(other).executescript("CREATE TABLE t(a)")
-    for what, file, says in [("no file", folder / "none.db", "no such file"), ("another program's database", other, "no database of tagring")]:
+    text = folder / "passwd"
+    text.write_text("root:x:0:0:root:/root:/bin/bash\n")
+    for what, file, says in [("no file", folder / "none.db", "no such file"), ("another program's database", other, "no database of tagring"),
+                             ("another program's file", text, "no database of tagring")]:
+        before = file.exists() and (file.chmod(0o644), file.read_bytes())
         done = upgrade(network, "--dry-run", file)
         check(what, done.returncode != 0 and says in done.stderr, done.stderr)
-    tables = sqlite3.connect(other).execute("SELECT name FROM sqlite_schema").fetchall()
-    check("which is left as it is", tables == [("t",)], tables)
+        check("which is left as it is", not before or (file.read_bytes() == before[1] and file.stat().st_mode & 0o777 == 0o644))
 
 
 def main():

@@ -3,7 +3,9 @@
 #include <atomic>
 #include <filesystem>
 #include <fmt/format.h>
+#include <fstream>
 #include <set>
+#include <sqlite3.h>
 #include <sys/stat.h>
 #include <thread>
 
@@ -262,6 +264,34 @@ TEST_P(DatabaseFile, ThatIsNoDatabaseIsRefused) {
   const auto opened = open_database(place.options(GetParam()));
   ASSERT_FALSE(opened);
   EXPECT_EQ(opened.error().code, ErrorCode::kCorrupt);
+}
+
+std::string bytes_of(const std::string& file) {
+  std::ifstream stream(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+TEST(FileOfOthers, IsLeftAsItIs) {
+  namespace fs = std::filesystem;
+  const TemporaryDirectory directory;
+  const std::string text = directory.file("passwd");
+  std::ofstream(text) << "root:x:0:0:root:/root:/bin/bash\n";
+  const std::string other = directory.file("other.sqlite");
+  sqlite3* handle = nullptr;
+  ASSERT_EQ(sqlite3_open(other.c_str(), &handle), SQLITE_OK);
+  EXPECT_EQ(sqlite3_exec(handle, "CREATE TABLE bookmarks(url TEXT)", nullptr, nullptr, nullptr), SQLITE_OK);
+  sqlite3_close(handle);
+  for (const std::string& file : {text, other}) {
+    constexpr auto kMode = static_cast<fs::perms>(0644);
+    fs::permissions(file, kMode);
+    const std::string before = bytes_of(file);
+    const auto opened = Connection::open(file);
+    ASSERT_FALSE(opened);
+    EXPECT_EQ(opened.error().code, ErrorCode::kCorrupt);
+    EXPECT_EQ(fs::status(file).permissions(), kMode) << file;
+    EXPECT_EQ(bytes_of(file), before) << file;
+  }
+  EXPECT_EQ(std::distance(fs::directory_iterator(fs::path(text).parent_path()), {}), 2);
 }
 
 class Values : public testing::TestWithParam<Dialect> {
