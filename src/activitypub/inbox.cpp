@@ -83,6 +83,7 @@ Task<HttpResponse> Inbox::take(json::object object, fediverse::Activity form, Ht
   Result<fediverse::Activity> activity = fediverse::parse_activity(object, clock_.wall_now());
   if (!activity) co_return error_response(activity.error());
   HttpResponse response = co_await dispatch(std::move(*activity), sender->actor, std::move(envelope));
+  authenticator_.answered(*sender, response);
   // Whatever comes of it, the answer is the same.
   if (synchronization) sync_.take(*synchronization, *sender);
   if (response.status < 400 && posts_.is_trusted(sender->actor.id))

@@ -58,6 +58,7 @@ Task<HttpResponse> Fasp::answer(HttpRequest request) {
   } else {
     response = co_await dispatch(host, std::move(request));
   }
+  servers_.answered(*asker, response);
   if (response.status >= 400)
     log_.info("fasp_refused",
               {{"server", host}, {"path", path}, {"status", response.status}, {"why", response.body}});

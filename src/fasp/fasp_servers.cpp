@@ -229,7 +229,7 @@ Task<Result<FaspServers::Asker>> FaspServers::authenticate(HttpRequest request) 
     co_return fail(ErrorCode::kDenied, "this server was removed here");
   hosts_.heard(host);
   const bool again = request.method != "GET" && !replays_.insert(claims, clock_.wall_now());
-  co_return Asker{host, again};
+  co_return Asker{host, again, std::move(claims)};
 }
 
 void FaspServers::sign(const std::string& host, HttpResponse& response) const {

@@ -59,10 +59,15 @@ class FaspServers {
   struct Asker {
     std::string host;
     bool again = false;  // the very request was received before
+    std::vector<signatures::SignatureClaim> claims = {};
   };
   // Which server signed the request. kDenied for everything else.
   [[nodiscard]] Task<Result<Asker>> authenticate(HttpRequest request);
   void sign(const std::string& host, HttpResponse& response) const;
+  // As federation::Authenticator::answered.
+  void answered(const Asker& asker, const HttpResponse& response) {
+    if (is_refused_for_now(response)) replays_.forget(asker.claims);
+  }
 
   // That server answers that it does not know this node (any more).
   [[nodiscard]] bool is_stranger_to(const std::string& host) const { return stranger_to_.contains(host); }

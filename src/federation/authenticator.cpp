@@ -43,7 +43,7 @@ Task<Result<Authentic>> Authenticator::signer(signatures::SignatureClaim claim, 
 
 Task<Result<Authentic>> Authenticator::authenticate(HttpRequest request, Gone gone) {
   policy_.not_before = start_by_wall_clock(clock_, started_);
-  CO_TRY(const std::vector<signatures::SignatureClaim> claims,
+  CO_TRY(std::vector<signatures::SignatureClaim> claims,
          signatures::read_signatures(request, clock_.wall_now(), policy_));
   std::optional<Authentic> known = co_await signer_known(claims);
   if (!known) {
@@ -60,6 +60,7 @@ Task<Result<Authentic>> Authenticator::authenticate(HttpRequest request, Gone go
   if (!replays_.insert(claims, clock_.wall_now()))
     co_return fail(ErrorCode::kConflict, "this signed request was received before");
   actors_.heard(known->actor.id);
+  known->claims = std::move(claims);
   co_return *std::move(known);
 }
 

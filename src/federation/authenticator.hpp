@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/runtime.hpp"
 #include "base/workers.hpp"
@@ -33,6 +34,7 @@ struct Authentic {
   WallTime signed_at;
   bool covers_synchronization = false;  // its header Collection-Synchronization is signed
   bool gone = false;
+  std::vector<signatures::SignatureClaim> claims = {};  // all that the request had
 };
 
 // Signatures dated ahead that were taken, by the host of the actor: what was signed so before a restart could
@@ -61,6 +63,12 @@ class Authenticator {
   // kConflict if it was received before; kUnavailable if the key could not be fetched. One key is fetched for
   // a request at most. A GET may be repeated.
   [[nodiscard]] Task<Result<Authentic>> authenticate(HttpRequest request, Gone gone = Gone::kRefused);
+
+  // The request that was just authenticated so was answered. If it was refused for now (429, 5xx), who sends
+  // the very same again is heard: some do within the second, and proxies, too.
+  void answered(const Authentic& sender, const HttpResponse& response) {
+    if (is_refused_for_now(response)) replays_.forget(sender.claims);
+  }
 
   // The actor is of a server that this node works for: it and the address that it sends from have their share
   // of the budget.

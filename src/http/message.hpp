@@ -70,6 +70,11 @@ struct HttpResponse {
   std::shared_ptr<HttpStream> stream = nullptr;
 };
 
+// It may be taken another time: 429, and what the server is to blame for.
+inline bool is_refused_for_now(const HttpResponse& response) {
+  return response.status == 429 || response.status >= 500;
+}
+
 inline HttpResponse no_content() {
   HttpResponse response;
   response.status = 204;

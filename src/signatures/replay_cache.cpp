@@ -19,4 +19,13 @@ bool ReplayCache::insert(std::span<const SignatureClaim> claims, WallTime now) {
   return is_new;
 }
 
+void ReplayCache::forget(std::span<const SignatureClaim> claims) {
+  for (const SignatureClaim& claim : claims) {
+    const auto second = by_time_.find(claim.signed_at);
+    if (second == by_time_.end()) continue;
+    size_ -= second->second.erase(crypto::sha256(claim.signature));
+    if (second->second.empty()) by_time_.erase(second);
+  }
+}
+
 }  // namespace tagring::signatures

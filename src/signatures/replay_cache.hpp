@@ -28,6 +28,8 @@ class ReplayCache {
   // Records the signatures of a request, one of which has been verified; all of them, or the request could be
   // sent again with one left out. False if one was seen before.
   [[nodiscard]] bool insert(std::span<const SignatureClaim> claims, WallTime now);
+  // As if the request had not come.
+  void forget(std::span<const SignatureClaim> claims);
   [[nodiscard]] std::size_t size() const { return size_; }
 
  private:

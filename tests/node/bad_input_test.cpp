@@ -90,6 +90,22 @@ TEST_F(BadInput, WhatWasTakenAndComesAgainIsAnsweredAgainAndChangesNothing) {
   expect_repetition(request);
 }
 
+// A server, or a proxy in between, that tries again within the second sends the same signature.
+TEST_F(BadInput, WhatCouldNotBeWrittenIsTakenWhenTheVeryRequestComesAgain) {
+  const auto rename = [&](const char* statement) {
+    const auto execute = [statement](sql::Connection& db) { return db.execute(statement); };
+    ASSERT_TRUE(run(stores->database->write(execute)));
+  };
+  const HttpRequest request = signed_request(alice, create_text(post));
+  rename("ALTER TABLE posts RENAME TO posts_elsewhere");
+  EXPECT_EQ(ask(request).status, 500);
+  rename("ALTER TABLE posts_elsewhere RENAME TO posts");
+  EXPECT_EQ(ask(request).status, 202);
+  settle();
+  EXPECT_THAT(history("caturday"), ElementsAre(post.uri));
+  expect_repetition(request);
+}
+
 TEST_F(BadInput, WhatWasRefusedAndComesAgainIsRefusedAgain) {
   json::object follow = json::parse_object(follow_text(alice, {origin + "/tag/cats"})).value();
   follow["object"] = "https://tags.other.example/tag/cats";

@@ -31,6 +31,19 @@ TEST(ReplayCache, KnowsARequestOfWhichASignatureWasTakenOff) {
   EXPECT_EQ(cache.size(), 2U);
 }
 
+TEST(ReplayCache, ForgetsARequestThatWasNotActedOn) {
+  ReplayCache cache(std::chrono::hours(1));
+  std::vector<SignatureClaim> both = claim_at(kNow, "a");
+  both.push_back(claim_at(kNow - std::chrono::seconds(3), "b").front());
+  EXPECT_TRUE(cache.insert(both, kNow));
+  EXPECT_TRUE(cache.insert(claim_at(kNow, "c"), kNow));
+  cache.forget(both);
+  cache.forget(both);
+  EXPECT_EQ(cache.size(), 1U);
+  EXPECT_TRUE(cache.insert(both, kNow));
+  EXPECT_FALSE(cache.insert(claim_at(kNow, "c"), kNow));
+}
+
 TEST(ReplayCache, ForgetsWhatTheWindowRefusesAnyway) {
   ReplayCache cache(std::chrono::hours(1));
   EXPECT_TRUE(cache.insert(claim_at(kNow, "a"), kNow));
