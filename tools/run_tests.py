@@ -316,7 +316,7 @@ def main():
         fuzz = python("fuzz corpora", "tools/fuzz.py", "--corpora", needs="debug")
         builds = [("release", ["all_tests"], lambda: list(unit_suites("release", "", unit_names("release")))),
                   ("debug", ["all_tests", "fuzz_targets"], lambda: [*sanitized(), fuzz])]
-        runner.add([*process_suites(), *fresh_suites(), *computing_suites()])
+        runner.add([*computing_suites(), *process_suites(), *fresh_suites()])
     try:
         runner.run(builds)
     finally:

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
+#include <cstring>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -21,8 +23,10 @@ constexpr std::uint64_t kFreeLeast = 1'000'000'000;
 // Of a certificate's lifetime: certbot and Caddy have renewed it long before so little is left.
 constexpr int kLateShare = 6;
 
-std::string gigabytes(std::uint64_t bytes) {
-  return fmt::format("{:.1f} GB", static_cast<double>(bytes) / 1e9);
+std::string amount(std::uint64_t bytes) {
+  const auto real = static_cast<double>(bytes);
+  return bytes < kFreeLeast / 10 ? fmt::format("{:.1f} MB", real / 1e6)
+                                 : fmt::format("{:.1f} GB", real / 1e9);
 }
 
 Check look_at_certificate(const config::Config& config, WallTime now) {
@@ -75,8 +79,8 @@ Check look_at_disk(const config::Config& config) {
   for (const auto& entry : std::filesystem::directory_iterator(config.data, error)) {
     if (!entry.path().filename().string().contains(kBeforeRestore)) continue;
     if (const std::uintmax_t size = entry.file_size(error); !error)
-      check.detail += fmt::format("; {} of it is {}, from before a restore, for you to remove",
-                                  gigabytes(size), entry.path().string());
+      check.detail += fmt::format("; {} of it is {}, from before a restore, for you to remove", amount(size),
+                                  entry.path().string());
   }
   return check;
 }
@@ -101,6 +105,11 @@ Check look_at_permissions(const config::Config& config, const std::filesystem::p
   if (!config.is_plain()) note_mode(config.key, S_IRWXO | S_IWGRP, "640", found, what_to_do);
   const bool has_password = !config.mastodon_database_dsn.empty() || !config.postgres.empty();
   note_mode(config_file, S_IWGRP | S_IWOTH | (has_password ? S_IROTH : 0U), "640", found, what_to_do);
+  if (::access(config.data.c_str(), W_OK | X_OK) != 0 && errno != ENOENT) {
+    const std::string because = std::strerror(errno);
+    return bad("permissions", fmt::format("cannot write to {}: {}", config.data.string(), because),
+               "let the node's user own the folder, on a file system that is mounted to be written");
+  }
   if (found.empty()) return well("permissions", "nobody else can read keys and data");
   return bad("permissions", found, what_to_do);
 }
@@ -124,14 +133,14 @@ std::optional<health::Disk> disk_of(const std::filesystem::path& data) {
 }
 
 Check judge(const health::Disk& disk, std::uint64_t history_max) {
-  std::string detail = fmt::format("{} of {} free; the node's data takes {}", gigabytes(disk.free),
-                                   gigabytes(disk.size), gigabytes(disk.used));
-  if (history_max > 0) detail += fmt::format(", and may take {}", gigabytes(history_max));
+  std::string detail = fmt::format("{} of {} free; the node's data takes {}", amount(disk.free),
+                                   amount(disk.size), amount(disk.used));
+  if (history_max > 0) detail += fmt::format(", and may take {}", amount(history_max));
   if (room_on(disk) > 0 && disk.free >= kFreeLeast) return well("disk", detail);
   return bad("disk", detail,
              fmt::format("make room: the node keeps off the last {} %, lets old posts go for that, and below "
                          "{} it may have to refuse new ones",
-                         kReservePercent, gigabytes(kFreeLeast)));
+                         kReservePercent, amount(kFreeLeast)));
 }
 
 std::int64_t room_on(const health::Disk& disk) {

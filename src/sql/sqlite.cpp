@@ -1,5 +1,7 @@
 #include "sql/sqlite.hpp"
 
+#include <cerrno>
+#include <cstring>
 #include <fcntl.h>
 #include <filesystem>
 #include <fmt/format.h>
@@ -238,7 +240,12 @@ Result<std::unique_ptr<Backend>> open_sqlite(const std::string& path, const std:
   const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
   const int code = sqlite3_open_v2(path.c_str(), &handle, flags, vfs.empty() ? nullptr : vfs.c_str());
   auto opened = std::make_unique<Sqlite>(handle, path);
-  if (code != SQLITE_OK) return sqlite_failure(handle, code, path);
+  if (code != SQLITE_OK) {
+    const int because = handle == nullptr ? ENOMEM : sqlite3_system_errno(handle);
+    return fail(code_of_sqlite(code),
+                fmt::format("{} cannot be opened: {}", path,
+                            because != 0 ? std::strerror(because) : sqlite3_errstr(code)));
+  }
   if (auto set = opened->execute(kPragmas); !set) {
     if ((sqlite3_errcode(handle) & 0xFF) == SQLITE_BUSY) {
       return fail(ErrorCode::kUnavailable,
