@@ -110,9 +110,7 @@ void add_sim_ring(CLI::App& sim, int& status) {
       ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1'000'000}))
       ->capture_default_str();
   command->add_flag("--soak", options->soak, "A thousand million events");
-  command->add_option("--seed", options->seed, "Of the first ring")->capture_default_str();
-  command->add_option("--json", options->json, "Write the figures to that file; - is standard output")
-      ->capture_default_str();
+  add_common_options(*command, options->seed, options->json);
   command->footer(
       "Members join, crash and come back at random, as far as corrected Chord allows: nobody loses its last "
       "live\n"

@@ -1,8 +1,11 @@
 // tagring sim: the studies of evaluation/, with a progress bar and figures.
 #include "studies/sim.hpp"
 
+#include <cerrno>
 #include <chrono>
 #include <cstdio>
+#include <cstring>
+#include <filesystem>
 #include <fmt/core.h>
 #include <fstream>
 #include <iterator>
@@ -129,9 +132,25 @@ int finish(const std::string& path, const json::object& figures) {
   return file ? kExitOk : report(Error(ErrorCode::kUnavailable, path + ": cannot be written"));
 }
 
+namespace {
+
+// Asked before the run, which may take hours.
+std::string why_not_writable(const std::string& path) {
+  if (path == "-") return {};
+  std::error_code error;
+  const std::filesystem::path file = std::filesystem::absolute(path, error);
+  const bool is_there = std::filesystem::exists(file, error);
+  if (std::filesystem::is_directory(file, error)) return path + " is a folder";
+  if (::access(is_there ? file.c_str() : file.parent_path().c_str(), W_OK) == 0) return {};
+  return fmt::format("{} cannot be written: {}", path, std::strerror(errno));
+}
+
+}  // namespace
+
 void add_common_options(CLI::App& command, std::uint64_t& seed, std::string& json) {
   command.add_option("--seed", seed, "Another seed, another run")->capture_default_str();
   command.add_option("--json", json, "Write the figures to that file; - is standard output")
+      ->check(CLI::Validator(why_not_writable, ""))
       ->capture_default_str();
 }
 

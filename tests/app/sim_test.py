@@ -110,7 +110,7 @@ def main():
         check("a bad table is bad input", bad.returncode == 2 and "line 2: 'nowhere' is no address" in bad.stderr, bad.stderr)
         check("a missing table is bad input", run("table1", "--nodes-file", str(path / "none")).returncode == 2)
         unwritable = run("node-placement", "--json", str(path / "no" / "where"))
-        check("what cannot be written is said", unwritable.returncode == 1 and "cannot be written" in unwritable.stderr)
+        check("what cannot be written is said", unwritable.returncode == 2 and "cannot be written" in unwritable.stderr)
     check("an unknown study is bad input", run("tabel1").returncode == 2)
     check("no study at all is bad input", run().returncode == 2)
     check("every study is listed", {s["name"] for s in json.loads(run("list", "--json").stdout)} >= {"ring", "attack", "liars", "targeting", "dynamic", "table1", "parameters"})
