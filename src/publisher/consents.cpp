@@ -84,6 +84,11 @@ Task<Result<void>> Consents::ask(std::string author) {
 Task<Result<void>> Consents::state(fediverse::RemoteActor author, std::string signed_body) {
   delivery::Consent consent = read(author);
   consent.stated = clock_.wall_now();
+  CO_TRY(const std::optional<delivery::Consent> before, co_await store_.consent(author.id));
+  if (before && std::chrono::abs(consent.stated - before->stated) < kLifetime) {
+    consent.relay = consent.relay && before->relay;
+    consent.archive = consent.archive && before->archive;
+  }
   CO_TRY_VOID(co_await learn(author.id, consent, clock_.now(), std::move(signed_body)));
   co_return co_await look_later(std::move(author.id), kLifetime);
 }

@@ -72,7 +72,8 @@ class Consents {
   // owed to the owners.
   [[nodiscard]] Task<Result<void>> learn(Profile profile);
   // What the author's server has signed just now: no copy that was fetched, or may be, from before that
-  // counts more, also after a restart. `signed_body` as in Publisher::changed.
+  // counts more, also after a restart. Of two such statements the older may come last; so within kLifetime
+  // one takes back only, and what the profile says then decides. `signed_body` as in Publisher::changed.
   [[nodiscard]] Task<Result<void>> state(fediverse::RemoteActor author, std::string signed_body = {});
   // Fetches the profile, learns from it, and looks again when it cannot be an old copy any more.
   [[nodiscard]] Task<Result<void>> ask(std::string author);

@@ -174,6 +174,37 @@ TEST_F(Consenting, WhatASignedUpdateWithdrawsCountsThoughTheServerStillShowsTheO
   EXPECT_THAT(announced(), ElementsAre("Announce", "Announce", "Undo", "Undo"));
 }
 
+// A delivery that failed is tried again after those that came later.
+TEST_F(Consenting, WhatASignedUpdateWithdrewIsNotGivenBackByAnOlderOneThatComesLate) {
+  profile(true);
+  publish(create_text(post));
+  profile(false);
+  tell();
+  EXPECT_THAT(history("cats"), IsEmpty());
+  alice.indexable = true;  // the older Update; the profile itself goes on saying no
+  tell();
+  post.uri += "0";
+  publish(create_text(post));
+  EXPECT_THAT(history("cats"), IsEmpty());
+  settle(2 * publisher::Consents::kLifetime);
+  post.uri += "1";
+  publish(create_text(post));
+  EXPECT_THAT(history("cats"), IsEmpty());
+}
+
+TEST_F(Consenting, WhoChangesTheirMindTwiceInAMomentIsHeardWhenTheProfileIsLookedAt) {
+  profile(true);
+  publish(create_text(post));
+  for (const bool indexable : {false, true}) {
+    profile(indexable);
+    tell();
+  }
+  settle(2 * publisher::Consents::kLifetime);
+  post.uri += "0";
+  publish(create_text(post));
+  EXPECT_THAT(history("cats"), ElementsAre(post.uri));
+}
+
 TEST_F(Consenting, WhatASignedUpdateWithdrawsCountsAfterARestartToo) {
   follow_cats();
   publish(create_text(post));
@@ -346,6 +377,7 @@ TEST_F(Consenting, WhoIsSuspendedOrHidesPostsFromTheWebIsTakenOut) {
     EXPECT_EQ(post_signed(json::serialize(update), alice).status, 202);
     settle();
     EXPECT_THAT(history("cats"), IsEmpty());
+    settle(2 * publisher::Consents::kLifetime);
     tell();
     post.uri += "0";
   }
