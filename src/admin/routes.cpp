@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/assert.hpp"
+#include "base/bytes.hpp"
 #include "http/url.hpp"
 
 namespace tagring::admin {
@@ -41,12 +42,20 @@ std::string text_in(const json::object& body, std::string_view key) { return jso
 
 namespace {
 
+constexpr std::size_t kShownMax = 100;  // bytes of what somebody typed
+
 // Tag::parse passes over what cannot stand in a hashtag, as it must with what other servers write. Here
 // somebody who types two words means something else.
 Result<Tag> parse_typed(std::string_view text) {
   if (text.find_first_of(" \t\r\n") != std::string_view::npos)
     return fail(ErrorCode::kInvalid, fmt::format("'{}' has a space in it: a hashtag is one word", text));
-  return Tag::parse(text);
+  Result<Tag> tag = Tag::parse(text);
+  if (tag) return tag;
+  std::string_view because = tag.error().message;
+  if (constexpr std::string_view kSubject = "hashtag "; because.starts_with(kSubject))
+    because.remove_prefix(kSubject.size());
+  return fail(ErrorCode::kInvalid,
+              fmt::format("'{}' is no hashtag: it {}", cut_utf8(text, kShownMax), because));
 }
 
 }  // namespace

@@ -352,6 +352,8 @@ def answers_to_mistakes(network):
     for verb in ["subscribe", "unsubscribe"]:
         done = run(network, verb, "two words", *config)
         check(f"{verb} two words", done.returncode == 2 and "a hashtag is one word" in done.stderr, done.stdout + done.stderr)
+    done = run(network, "subscribe", "cats", "1234", *config)
+    check("which of several is no hashtag", done.returncode == 2 and "'1234' is no hashtag: it has no letter" in done.stderr, done.stdout + done.stderr)
     done = run(network, "unsubscribe", "neversubscribed", *config)
     check("what was not subscribed", done.returncode == 0 and done.stdout == "#neversubscribed was not subscribed\n", done.stdout + done.stderr)
     check("an empty list of blocks", run(network, "block", "list", *config).stdout == "nothing is blocked\n")
