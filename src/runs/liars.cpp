@@ -178,14 +178,14 @@ class LiarRun {
         Shown shown;
         for (const delivery::TagEvent& event : world_.feed_events(node, tag))
           shown.emplace(event.uri, Known{event.author, event.published});
-        compare(tag, shown);
+        compare(tag, fmt::format("the feed of node {}", node), shown);
       }
       for (const std::size_t node : draw_set(rng_, honest(), kReaders)) {
         Shown shown;
         for (const storage::HistoryEntry& entry :
              world_.history(node, tag, kPage).value_or(std::vector<storage::HistoryEntry>()))
           shown.emplace(entry.uri, Known{entry.author, entry.published});
-        compare(tag, shown);
+        compare(tag, fmt::format("the history as node {} reads it", node), shown);
       }
     }
     for (const sim::World::Post& post : world_.posts()) {
@@ -201,7 +201,12 @@ class LiarRun {
     result_.trace = world_.loop.trace();
   }
 
-  void compare(const std::string& tag, Shown shown) {
+  void note(std::string_view what, const std::string& uri, const std::string& tag, const std::string& where) {
+    if (result_.wrong.size() < LiarRunResult::kWrongMax)
+      result_.wrong.push_back(fmt::format("{}: {} under #{} in {}", what, uri, tag, where));
+  }
+
+  void compare(const std::string& tag, const std::string& where, Shown shown) {
     ++result_.readers;
     for (const sim::World::Post& post : world_.posts()) {
       if (std::ranges::find(post.tags, tag) == post.tags.end()) continue;
@@ -209,18 +214,25 @@ class LiarRun {
       const bool lives = post.acknowledged && !post.deletion_sent;
       if (lives) {
         ++result_.pairs;
-        if (begin == end) ++result_.lost;
+        if (begin == end) {
+          ++result_.lost;
+          note("lost", post.uri, tag, where);
+        }
         const std::string author = post.uri.substr(0, post.uri.rfind('/'));
         const bool as_it_is = std::all_of(begin, end, [&](const auto& one) {
           return one.second.author == author && one.second.published == post.dated;
         });
-        if (!as_it_is) ++result_.altered;
+        if (!as_it_is) {
+          ++result_.altered;
+          note("altered", post.uri, tag, where);
+        }
       }
       if (!post.deleted) shown.erase(begin, end);
     }
     std::set<std::string> false_ones;
     for (const auto& [uri, known] : shown) false_ones.insert(uri);
     result_.invented += false_ones.size();
+    for (const std::string& uri : false_ones) note("invented", uri, tag, where);
   }
 
   const LiarRunOptions& options_;

@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "base/time.hpp"
 #include "sim/lies.hpp"
@@ -27,6 +28,8 @@ struct LiarRunResult {
   std::uint64_t lost = 0;      // pairs of living posts that are not there
   std::uint64_t invented = 0;  // pairs of posts that never were, or are removed, and are there
   std::uint64_t altered = 0;   // pairs with another date or author
+  static constexpr std::size_t kWrongMax = 20;
+  std::vector<std::string> wrong;              // each of these in words, the first so many
   double third_party_requests_per_minute = 0;  // of honest nodes, at a host that has nothing to do with it
   std::size_t posts = 0;                       // living, under hashtags that count
   std::size_t removed = 0;                     // the same, removed

@@ -41,6 +41,7 @@ json::object to_json(const runs::LiarRunResult& result, const LiarsOptions& opti
           {"readers", result.readers},
           {"pairs", result.pairs},
           {"lost", result.lost},
+          {"wrong", json::array(result.wrong.begin(), result.wrong.end())},
           {"invented", result.invented},
           {"altered", result.altered},
           {"third_party_requests_per_minute", result.third_party_requests_per_minute},
