@@ -128,7 +128,10 @@ Task<Result<Answer>> OriginChecker::ask_about_dispute(Claim claim) {
 
 Task<OriginChecker::Verdict> OriginChecker::judge_post(Claim claim) {
   // Owners and subscribers of several hashtags of a post are told of it at once: its server is asked once.
-  const queues::Turns::Turn turn = co_await posts_in_turn_.take(claim.uri);
+  // And whoever invents posts does so by the dozen: one that nobody knows is asked for one at a time.
+  std::string host = host_of(claim.uri);
+  const bool is_known = hosts_.is_known(host);
+  const queues::Turns::Turn turn = co_await posts_in_turn_.take(is_known ? claim.uri : std::move(host));
   if (const Post* post = known(claim))
     co_return Verdict{Answer{.published = post->published.value_or(claim.published),
                              .changed = changed_by(claim, post->edited, clock_.now())}};

@@ -232,6 +232,15 @@ TEST_F(PostCheckerTest, ServersAreAskedOnceForWhatSeveralSayAtOnce) {
   EXPECT_EQ(servers.asked_in_all(), 3) << "for two posts and their author";
 }
 
+TEST_F(PostCheckerTest, AServerThatNobodyKnowsIsAskedForOnePostOfThoseThatSeveralInventAtOnce) {
+  servers.pause = [this] { return clock.sleep_until(clock.now() + std::chrono::seconds(1)); };
+  for (int i = 0; i < 5; ++i)
+    start_taking({event(Op::kAdd, fmt::format("https://post.example/invented/{}", i))},
+                 fmt::format("https://tags.liar{}.example", i));
+  loop.run_for(std::chrono::minutes(1));
+  EXPECT_EQ(servers.asked_in_all(), 2) << "for the first of them, and for its author";
+}
+
 // As activitypub-bot has them, with status 200.
 TEST_F(PostCheckerTest, TombstonesCostTheirServerNothing) {
   std::vector<TagEvent> removals;
