@@ -181,6 +181,9 @@ int framing_refusal(const HttpRequest& request, net::Version version) {
       hosts > 1 || (hosts == 0 && version == net::Version::kHttp11))
     return 400;
   if (const auto host = request.headers.find("Host"); host && !net::is_host_field(*host)) return 400;
+  // What a compressed body may grow to is the sender's choice, and nobody sends one here.
+  const auto content = request.headers.joined("Content-Encoding");
+  if (content && !content->empty() && !ascii_iequals(*content, "identity")) return 415;
   const auto coding = request.headers.joined("Transfer-Encoding");
   if (!coding) return 0;
   if (version == net::Version::kHttp10) return 400;
@@ -285,6 +288,7 @@ Task<bool> HttpSession::serve_one(std::shared_ptr<Session> self) {
     response = co_await handle(&incoming);
   } else {
     has_unread_ = !incoming.keep_alive;
+    if (response.status == 415) response.headers.set("Accept-Encoding", "identity");  // RFC 9110, 15.5.16
     if (response.status == 503) response.headers.set("Retry-After", "10");
     if (response.status == 429) response.headers.set("Retry-After", seconds_up(incoming.wait));
   }

@@ -170,6 +170,23 @@ TEST_F(PlainServerTest, SaysThatTheAnswerDependsOnTheCodingAskedFor) {
   }
 }
 
+TEST_F(PlainServerTest, ABodyThatIsCompressedIsRefusedAsThat) {
+  serve(plain(), echo);
+  const auto answer_to = [&](const std::string& coding) {
+    return dialogue(
+        fmt::format("POST / HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Encoding: {}\r\n"
+                    "Content-Length: 1\r\n\r\nx",
+                    coding));
+  };
+  for (const char* coding : {"gzip", "br", "identity, gzip"}) {
+    const std::string answer = answer_to(coding);
+    EXPECT_TRUE(answer.starts_with("HTTP/1.1 415 ")) << answer;
+    EXPECT_TRUE(answer.contains("\r\nAccept-Encoding: identity\r\n")) << answer;
+  }
+  for (const char* coding : {"", "Identity"})
+    EXPECT_TRUE(answer_to(coding).starts_with("HTTP/1.1 200 ")) << coding;
+}
+
 TEST_F(PlainServerTest, WhoSpeaksHttp10IsNotToldToGoOn) {
   serve(plain(), echo);
   const std::string answer =
