@@ -7,11 +7,11 @@ namespace tagring::fuzzing {
 void fuzz(std::string_view text) {
   fediverse::RemoteActor actor;
   actor.indexable = true;
-  actor.summary = text;
+  actor.words = text;
   TR_ASSERT(fediverse::wishes_of(actor).archive == fediverse::wishes_of(actor).relay);
-  actor.summary = std::string(text) + "<p>#NoBot</p>";
+  actor.words = std::string(text) + "<p>#NoBot</p>";
   TR_ASSERT(!fediverse::wishes_of(actor).relay);
-  actor.summary = std::string(text) + " #nobot";
+  actor.words = std::string(text) + " #nobot";
   TR_ASSERT(!fediverse::wishes_of(actor).relay);
 }
 
