@@ -100,6 +100,11 @@ class GrowingMachine final : public health::Machine {
 
 class GrowthTest : public NodeTest {
  protected:
+  // No node is needed, and one that lives for a month has much to do.
+  GrowthTest() {
+    loop.drop(kOwner);
+    node.reset();
+  }
   std::unique_ptr<Growth> watch() {
     auto growth = std::make_unique<Growth>(
         Growth::Sources{&machine, [] { return std::uint64_t{0}; }, kNoLimit},
