@@ -77,7 +77,9 @@ Result<TimelineQuery> TimelineQuery::parse(std::string_view name, std::string_vi
     wish.max_id = std::min(wish.max_id.value_or(after), after);
   }
   if (const std::string text = query_value(query, "limit"); !text.empty())
-    wish.limit = std::min<std::size_t>(number_of(text), kLimitMax);
+    // "-5" is as good as "5" to Mastodon.
+    wish.limit = std::min<std::size_t>(
+        number_of(std::string_view(text).substr(text.starts_with('-') ? 1 : 0)), kLimitMax);
   wish.local = query_flag(query, "local");
   wish.remote = query_flag(query, "remote");
   wish.only_media = query_flag(query, "only_media");

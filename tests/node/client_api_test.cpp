@@ -206,6 +206,7 @@ TEST_F(Reading, IdsBoundATimeline) {
   EXPECT_THAT(timeline("cats?min_id=" + id(1) + "&max_id=" + id(4)), ElementsAre("3", "2"));
   EXPECT_THAT(timeline("cats?max_time=2025-12-30T10:02:00Z"), ElementsAre("2", "1", "0"));
   EXPECT_THAT(timeline("cats?until=2025-12-30T10:01:30Z&limit=1"), ElementsAre("1"));
+  EXPECT_THAT(timeline("cats?limit=-2"), ElementsAre("5", "4"));
   // As Rails reads what is no number.
   for (const char* none : {"cats?max_id=abc", "cats?limit=0", "cats?limit=abc"})
     EXPECT_THAT(timeline(none), IsEmpty()) << none;
