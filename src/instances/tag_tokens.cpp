@@ -1,16 +1,17 @@
 #include "instances/tag_tokens.hpp"
 
 #include <fmt/format.h>
-#include <fstream>
 #include <sstream>
 
 #include "base/bytes.hpp"
+#include "config/file.hpp"
 #include "http/url.hpp"
 
 namespace tagring::instances {
 namespace {
 
 constexpr std::size_t kTokenSizeMax = 1'000;
+constexpr std::size_t kFileSizeMax = 4U << 20U;
 
 // Goes into a header as it is.
 bool is_token(const std::string& text) {
@@ -56,11 +57,8 @@ Result<std::vector<TagToken>> load_tag_tokens(const std::filesystem::path& file)
                 fmt::format("{} holds secrets, and others have access to it: chmod 600 {}", file.string(),
                             file.string()));
   }
-  std::ifstream stream(file);
-  if (!stream) return fail(ErrorCode::kNotFound, fmt::format("cannot read {}", file.string()));
-  std::ostringstream content;
-  content << stream.rdbuf();
-  Result<std::vector<TagToken>> tokens = parse_tag_tokens(content.str());
+  TRY(const std::string text, config::read_file(file, kFileSizeMax));
+  Result<std::vector<TagToken>> tokens = parse_tag_tokens(text);
   if (!tokens) return fail(tokens.error().code, fmt::format("{}: {}", file.string(), tokens.error().message));
   return tokens;
 }

@@ -26,7 +26,7 @@ struct TagToken {
 Result<std::vector<TagToken>> parse_tag_tokens(std::string_view text);
 // Reads them again, as the file is now.
 using ReadTagTokens = std::function<Result<std::vector<TagToken>>()>;
-// kDenied if others than its owner have any right to the file.
+// kDenied if others than its owner have any right to the file; otherwise as config::read_file fails.
 Result<std::vector<TagToken>> load_tag_tokens(const std::filesystem::path& file);
 
 }  // namespace tagring::instances

@@ -280,9 +280,10 @@ instances = {}
 
 // What the package puts there.
 bool is_placeholder(const std::filesystem::path& file) {
+  constexpr std::string_view kBegin = "# tagring is not set up yet";
   std::ifstream stream(file);
-  std::string line;
-  return std::getline(stream, line) && line.starts_with("# tagring is not set up yet");
+  std::string begin(kBegin.size(), '\0');  // no more: it may be any file
+  return stream.read(begin.data(), static_cast<std::streamsize>(begin.size())) && begin == kBegin;
 }
 
 std::unexpected<Error> is_there(const SetupOptions& options) {

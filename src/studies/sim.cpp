@@ -2,23 +2,25 @@
 #include "studies/sim.hpp"
 
 #include <cerrno>
+#include <charconv>
 #include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <fmt/core.h>
 #include <fstream>
-#include <iterator>
 #include <memory>
 #include <unistd.h>
 
 #include "base/json.hpp"
+#include "config/file.hpp"
 #include "scenarios/scenario.hpp"
 
 namespace tagring::studies {
 namespace {
 
 constexpr std::size_t kSizeMax = 1'000'000;
+constexpr std::size_t kFileSizeMax = 256U << 20U;  // a year of the network's hashtags has less
 constexpr int kBarWidth = 30;
 constexpr double kGuessFrom = 0.05;  // before that nobody knows how long it takes
 
@@ -116,9 +118,9 @@ void Progress::show(std::string_view step, double done) const {
 }
 
 Result<std::string> read_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return fail(ErrorCode::kInvalid, path + ": cannot be read");
-  return std::string(std::istreambuf_iterator<char>(file), {});
+  Result<std::string> text = config::read_file(path, kFileSizeMax);
+  if (!text) return fail(ErrorCode::kInvalid, text.error().message);
+  return text;
 }
 
 int finish(const std::string& path, const json::object& figures) {
@@ -145,10 +147,20 @@ std::string why_not_writable(const std::string& path) {
   return fmt::format("{} cannot be written: {}", path, std::strerror(errno));
 }
 
+// A greater one would be the greatest there is, whatever was typed.
+std::string why_no_seed(const std::string& text) {
+  std::uint64_t seed = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seed);
+  return error == std::errc() && end == text.data() + text.size() ? ""
+                                                                  : text + " is no number from 0 to 2^64 - 1";
+}
+
 }  // namespace
 
 void add_common_options(CLI::App& command, std::uint64_t& seed, std::string& json) {
-  command.add_option("--seed", seed, "Another seed, another run")->capture_default_str();
+  command.add_option("--seed", seed, "Another seed, another run")
+      ->check(CLI::Validator(why_no_seed, ""))
+      ->capture_default_str();
   command.add_option("--json", json, "Write the figures to that file; - is standard output")
       ->check(CLI::Validator(why_not_writable, ""))
       ->capture_default_str();

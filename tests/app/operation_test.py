@@ -615,6 +615,8 @@ def setup():
         check("and says why it asks again", all(why in seen for why in ["10.0.0.1 cannot be reached", "'foo' is no address of a node"]), seen)
         before = asked.read_text()
         code, refused = on_terminal(binary, "setup", "--config", asked, typed="")
+        endless = subprocess.run([binary, "setup", "--config", "/dev/zero", *options[3:]], capture_output=True, text=True, timeout=10)
+        check("a file without an end is not read to it", endless.returncode == 2 and "is there already" in endless.stderr, endless.stderr)
         check("nobody is asked in vain", code == 2 and "is there already" in refused and "Name of the node" not in refused and asked.read_text() == before, refused)
         check("and what it proposed", 'certificate = "/etc/tagring/tls/fullchain.pem"' in written and 'key = "/etc/tagring/tls/privkey.pem"' in written, written)
         check("it says how to get the certificate there", "certbot certonly -d tags.setup.invalid --deploy-hook /usr/share/tagring/certbot-hook" in seen, seen)

@@ -44,6 +44,11 @@ def main():
     again = run("world", "--seed", "71000071", "--seeds", "1", "--first-draw")
     check("the same seed gives the same world", json.loads(again.stdout)["steps"] == json.loads(world.stdout)["steps"] > 1000)
     check("no world is bad input", run("world", "--seeds", "0").returncode == 2)
+    for seed in ["18446744073709551616", "-1", "1e3", "x"]:
+        no_seed = run("ring", "--seed", seed)
+        check(f"the seed {seed} is none", no_seed.returncode == 2 and "no number from 0 to 2^64 - 1" in no_seed.stderr, no_seed.stderr)
+    endless = run("table1", "--nodes-file", "/dev/zero")
+    check("a file without an end is left", endless.returncode == 2 and "/dev/zero has more than" in endless.stderr, endless.stderr)
     failing = run("world", "--seed", "126", "--seeds", "1", "--first-draw", "--sabotage", "post")
     lines = [json.loads(line) for line in failing.stdout.splitlines()]
     check("a world that fails is told with its seed", failing.returncode == 1 and [line.get("seed") for line in lines] == [126, None], lines)

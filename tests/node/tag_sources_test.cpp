@@ -390,6 +390,8 @@ TEST_F(Sources, TheFileOfTokensMustBeReadableByItsOwnerAlone) {
   EXPECT_THAT(*tokens, ElementsAre(instances::TagToken{kHost, "abc-_123", 2},
                                    instances::TagToken{"b.example", "def", 4}));
   EXPECT_EQ(instances::load_tag_tokens(directory / "none").error().code, ErrorCode::kNotFound);
+  std::filesystem::resize_file(file, 1U << 30U);
+  EXPECT_EQ(instances::load_tag_tokens(file).error().code, ErrorCode::kTooLarge);
 }
 
 TEST(TagTokens, ALineThatIsWrongIsNamedAndNotShown) {
