@@ -10,6 +10,7 @@ the processor has time left. What a suite
 printed is shown when it has ended, if something failed; lines that begin with "skipped: " are always shown.
 """
 
+import argparse
 import hashlib
 import json
 import os
@@ -299,7 +300,9 @@ class Runner:
 
 
 def main():
-    which = sys.argv[1] if len(sys.argv) > 1 else "all"
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("which", nargs="?", choices=["fast", "all", "night"], default="all")
+    which = parser.parse_args().which
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     runner = Runner()
     runner.add(list(check_suites()))

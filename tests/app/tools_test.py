@@ -3,6 +3,7 @@ abort, hang or test nothing."""
 import json
 import os
 import re
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -86,6 +87,9 @@ def test_counting(folder):
     check("what was skipped is neither", (skips.passed, skips.failed, skips.skipped) == (0, 0, 1) and "skipped: a" in skips.output, skips)
     dies = run_tests.gtest(program(folder, "dies", "print('[ RUN      ] A.b\\n[       OK ] A.b\\n[ RUN      ] A.c\\nassertion failed'); sys.exit(6)"), 60)
     check("who ends in the middle says in which test", dies.failed == 1 and dies.output.endswith("in A.c") and "assertion" in dies.output, dies)
+    for words, status in [(["--help"], 0), (["fats"], 2)]:
+        asked = subprocess.run([sys.executable, run_tests.__file__, *words], capture_output=True, text=True, timeout=10)
+        check(f"{words} runs nothing", asked.returncode == status and "{fast,all,night}" in asked.stdout + asked.stderr, asked)
     os.environ["TAGRING_SEED"] = "7"
     asks = program(folder, "asks", "sys.exit('TAGRING_SEED' in os.environ)")
     check("fixed seeds stay fixed", run_tests.execute([asks], 60)[0] == 0)
