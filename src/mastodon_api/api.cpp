@@ -46,9 +46,11 @@ Result<Tag> offered_tag(const federation::Blocks& blocks, std::string_view name)
 std::size_t number_in(std::string_view query, std::string_view name, std::size_t otherwise,
                       std::size_t most) {
   const std::string text = query_value(query, name);
-  std::size_t value = otherwise;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() ? std::min(value, most) : otherwise;
+  if (text.empty()) return otherwise;
+  const char* const begin = text.data() + (text.starts_with('-') ? 1 : 0);
+  std::size_t value = 0;
+  const auto [end, error] = std::from_chars(begin, text.data() + text.size(), value);
+  return error == std::errc::result_out_of_range ? most : std::min(value, most);
 }
 
 }  // namespace tagring::mastodon_api

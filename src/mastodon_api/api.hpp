@@ -44,7 +44,8 @@ HttpResponse api_response(const json::value& value);
 // something that hashtags have elsewhere ("cats/feature").
 Result<Tag> offered_tag(const federation::Blocks& blocks, std::string_view name);
 
-// A number in the query, at most `most`; `otherwise` if there is none.
+// A number in the query, at most `most`; `otherwise` if there is none. As Mastodon makes one of a text: of
+// the digits that it begins with, so that "abc" is 0, and without its sign.
 std::size_t number_in(std::string_view query, std::string_view name, std::size_t otherwise, std::size_t most);
 
 }  // namespace tagring::mastodon_api

@@ -1,10 +1,10 @@
 #include "mastodon_api/timeline_query.hpp"
 
 #include <algorithm>
-#include <charconv>
 
 #include "base/bytes.hpp"
 #include "http/url.hpp"
+#include "mastodon_api/api.hpp"
 
 namespace tagring::mastodon_api {
 namespace {
@@ -19,16 +19,9 @@ std::vector<Tag> tags_in(std::string_view query, std::string_view name) {
   return tags;
 }
 
-// As Rails makes a number of a text: of the digits that it begins with, so that "abc" is 0.
-std::uint64_t number_of(std::string_view text) {
-  std::uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc::result_out_of_range ? UINT64_MAX : value;
-}
-
 std::optional<posts::StatusId> id_in(std::string_view query, std::string_view name) {
-  const std::string text = query_value(query, name);
-  return text.empty() ? std::nullopt : std::optional<posts::StatusId>(number_of(text));
+  if (query_value(query, name).empty()) return std::nullopt;
+  return number_in(query, name, 0, UINT64_MAX);
 }
 
 }  // namespace
@@ -76,10 +69,7 @@ Result<TimelineQuery> TimelineQuery::parse(std::string_view name, std::string_vi
     const posts::StatusId after = posts::first_id_at(*time + Duration(1));
     wish.max_id = std::min(wish.max_id.value_or(after), after);
   }
-  if (const std::string text = query_value(query, "limit"); !text.empty())
-    // "-5" is as good as "5" to Mastodon.
-    wish.limit = std::min<std::size_t>(
-        number_of(std::string_view(text).substr(text.starts_with('-') ? 1 : 0)), kLimitMax);
+  wish.limit = number_in(query, "limit", kLimitDefault, kLimitMax);
   wish.local = query_flag(query, "local");
   wish.remote = query_flag(query, "remote");
   wish.only_media = query_flag(query, "only_media");

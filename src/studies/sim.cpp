@@ -20,7 +20,7 @@ namespace tagring::studies {
 namespace {
 
 constexpr std::size_t kSizeMax = 1'000'000;
-constexpr std::size_t kFileSizeMax = 256U << 20U;  // a year of the network's hashtags has less
+constexpr std::size_t kFileSizeMax = 256U << 20U;  // it may be a device that has no end
 constexpr int kBarWidth = 30;
 constexpr double kGuessFrom = 0.05;  // before that nobody knows how long it takes
 

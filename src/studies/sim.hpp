@@ -35,7 +35,7 @@ class Progress {
   double start_;
 };
 
-// The whole of it. kInvalid with the path.
+// The whole of it. kInvalid, with the path and the reason, also beyond 256 MiB.
 Result<std::string> read_file(const std::string& path);
 // A table of outages; that of data/evaluation if `path` is empty.
 Result<std::vector<evaluation::Outage>> read_outages(const std::string& path);

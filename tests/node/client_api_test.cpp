@@ -322,7 +322,9 @@ TEST_F(Reading, AHashtagSaysHowMuchItWasUsed) {
   EXPECT_EQ(mastodon_api::wrong_fields("History", day), "");
   EXPECT_EQ(day.at("uses"), "2");
   EXPECT_EQ(day.at("accounts"), "1");
-  EXPECT_THAT(list(get("/api/v1/trends/tags")), SizeIs(1));
+  for (const char* most : {"", "?limit=-1", "?limit=99999999999999999999999"})
+    EXPECT_THAT(list(get(std::string("/api/v1/trends/tags") + most)), SizeIs(1)) << most;
+  EXPECT_THAT(list(get("/api/v1/trends/tags?limit=abc")), IsEmpty());
   EXPECT_EQ(get("/api/v1/tags/%21").status, 422);
 }
 
