@@ -1,12 +1,8 @@
 #include "mastodon_api/api.hpp"
 
-#include <algorithm>
-#include <charconv>
 #include <string>
-#include <system_error>
 
 #include "http/http_error.hpp"
-#include "http/url.hpp"
 
 namespace tagring::mastodon_api {
 
@@ -41,16 +37,6 @@ Result<Tag> offered_tag(const federation::Blocks& blocks, std::string_view name)
   if (const federation::Block* block = blocks.of_tag(tag.canonical()))
     return fail(ErrorCode::kNotFound, "this hashtag is not offered here: " + block->reason);
   return tag;
-}
-
-std::size_t number_in(std::string_view query, std::string_view name, std::size_t otherwise,
-                      std::size_t most) {
-  const std::string text = query_value(query, name);
-  if (text.empty()) return otherwise;
-  const char* const begin = text.data() + (text.starts_with('-') ? 1 : 0);
-  std::size_t value = 0;
-  const auto [end, error] = std::from_chars(begin, text.data() + text.size(), value);
-  return error == std::errc::result_out_of_range ? most : std::min(value, most);
 }
 
 }  // namespace tagring::mastodon_api

@@ -1,7 +1,6 @@
 // A request of Mastodon's client API, as far as it is about reading, and who may answer it.
 #pragma once
 
-#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -43,9 +42,5 @@ HttpResponse api_response(const json::value& value);
 // The hashtag of that name. kInvalid if it is none, kNotFound if it is blocked here, or the name goes on to
 // something that hashtags have elsewhere ("cats/feature").
 Result<Tag> offered_tag(const federation::Blocks& blocks, std::string_view name);
-
-// A number in the query, at most `most`; `otherwise` if there is none. As Mastodon makes one of a text: of
-// the digits that it begins with, so that "abc" is 0, and without its sign.
-std::size_t number_in(std::string_view query, std::string_view name, std::size_t otherwise, std::size_t most);
 
 }  // namespace tagring::mastodon_api

@@ -6,6 +6,7 @@
 #include "base/bytes.hpp"
 #include "base/counted.hpp"
 #include "http/url.hpp"
+#include "mastodon_api/timeline_query.hpp"
 #include "posts/ids.hpp"
 
 namespace tagring::mastodon_api {

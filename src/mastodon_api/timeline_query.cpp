@@ -1,10 +1,11 @@
 #include "mastodon_api/timeline_query.hpp"
 
 #include <algorithm>
+#include <charconv>
+#include <system_error>
 
 #include "base/bytes.hpp"
 #include "http/url.hpp"
-#include "mastodon_api/api.hpp"
 
 namespace tagring::mastodon_api {
 namespace {
@@ -42,6 +43,16 @@ std::vector<std::string> query_values(std::string_view query, std::string_view n
     if (!value.empty()) values.push_back(value);
   }
   return values;
+}
+
+std::size_t number_in(std::string_view query, std::string_view name, std::size_t otherwise,
+                      std::size_t most) {
+  const std::string text = query_value(query, name);
+  if (text.empty()) return otherwise;
+  const char* const begin = text.data() + (text.starts_with('-') ? 1 : 0);
+  std::size_t value = 0;
+  const auto [end, error] = std::from_chars(begin, text.data() + text.size(), value);
+  return error == std::errc::result_out_of_range ? most : std::min(value, most);
 }
 
 bool query_flag(std::string_view query, std::string_view name) {

@@ -1,6 +1,7 @@
 // What a client asks of the timeline of a hashtag: GET /api/v1/timelines/tag/:hashtag.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -44,5 +45,8 @@ struct TimelineQuery {
 std::vector<std::string> query_values(std::string_view query, std::string_view name, std::size_t values_max);
 // "true", "1", "on", "t": as Rails reads a boolean.
 bool query_flag(std::string_view query, std::string_view name);
+// A number in the query, at most `most`; `otherwise` if there is none. As Mastodon makes one of a text: of
+// the digits that it begins with, so that "abc" is 0, and without its sign.
+std::size_t number_in(std::string_view query, std::string_view name, std::size_t otherwise, std::size_t most);
 
 }  // namespace tagring::mastodon_api
