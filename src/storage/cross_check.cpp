@@ -21,46 +21,68 @@ bool follows(const HistoryEntry& entry, const PageWish& wish) {
   return wish.newer ? newer(entry, place) : newer(place, entry);
 }
 
+// Of a removal that says nothing: earlier than anything else that is said of the post.
+constexpr WallTime kBeforeAll = WallTime::min();
+
+// What so many owners say of a post.
+struct Variant {
+  HistoryEntry entry;
+  std::size_t owners = 0;
+};
+
+void count(const HistoryEntry& entry, std::vector<Variant>* variants) {
+  // Since when it is so says nothing of whether it is.
+  const auto same = std::ranges::find_if(*variants, [&](const Variant& variant) {
+    HistoryEntry other = variant.entry;
+    other.changed = entry.changed;
+    return other == entry;
+  });
+  if (same == variants->end()) {
+    variants->push_back({entry, 1});
+  } else {
+    same->entry.changed = std::max(same->entry.changed, entry.changed);
+    ++same->owners;
+  }
+}
+
+// Who shows it was asked, however far the page says that it gets: or one that lies about that agrees with
+// itself.
+std::size_t asked_about(const HistoryEntry& entry, const std::vector<HistoryPage>& owners,
+                        const PageWish& wish) {
+  return static_cast<std::size_t>(std::ranges::count_if(owners, [&](const HistoryPage& page) {
+    return reached(page, entry, wish.newer) ||
+           std::ranges::find(page.entries, entry.uri, &HistoryEntry::uri) != page.entries.end();
+  }));
+}
+
+// By URI.
+std::map<std::string, std::vector<Variant>> variants_in(const std::vector<HistoryPage>& owners) {
+  std::map<std::string, std::vector<Variant>> posts;
+  for (const HistoryPage& page : owners) {
+    for (const HistoryEntry& entry : page.entries) count(entry, &posts[entry.uri]);
+  }
+  return posts;
+}
+
 }  // namespace
 
 std::vector<Disagreement> disagreements(const std::vector<HistoryPage>& owners, const PageWish& wish) {
-  std::map<std::string, std::vector<HistoryEntry>> variants;  // by URI, each once
-  std::map<std::string, std::size_t> said;                    // by so many that it lives
-  for (const HistoryPage& page : owners) {
-    for (const HistoryEntry& entry : page.entries) {
-      // Since when it is so says nothing of whether it is.
-      std::vector<HistoryEntry>& known = variants[entry.uri];
-      const auto same = std::ranges::find_if(known, [&](HistoryEntry other) {
-        other.changed = entry.changed;
-        return other == entry;
-      });
-      if (same == known.end()) {
-        known.push_back(entry);
-      } else {
-        same->changed = std::max(same->changed, entry.changed);
-      }
-      if (!entry.removed) ++said[entry.uri];
-    }
-  }
   std::vector<Disagreement> result;
-  for (auto& [uri, entries] : variants) {
-    const auto living =
-        std::ranges::find_if(entries, [](const HistoryEntry& entry) { return !entry.removed; });
-    if (living == entries.end()) continue;  // nobody shows it
-    // Who shows it was asked, however far the page says that it gets: or one that lies about that agrees with
-    // itself.
-    const auto asked = static_cast<std::size_t>(std::ranges::count_if(owners, [&](const HistoryPage& page) {
-      return reached(page, *living, wish.newer) ||
-             std::ranges::find(page.entries, living->uri, &HistoryEntry::uri) != page.entries.end();
-    }));
-    const bool agreed = entries.size() == 1 && said[uri] >= asked;
+  for (const auto& [uri, variants] : variants_in(owners)) {
+    const auto living = std::ranges::max_element(
+        variants, {}, [](const Variant& v) { return v.entry.removed ? 0 : v.owners; });
+    if (living->entry.removed) continue;  // nobody shows it
+    const std::size_t asked = asked_about(living->entry, owners, wish);
+    const bool agreed = variants.size() == 1 && living->owners >= asked;
     if (agreed) continue;
-    std::vector<std::string> authors;
-    for (const HistoryEntry& entry : entries) {
-      const bool known = std::ranges::find(authors, entry.author) != authors.end();
-      if (!entry.removed && !known) authors.push_back(entry.author);
+    Disagreement open{.entry = living->entry, .authors = {living->entry.author}, .asked = asked};
+    for (const Variant& variant : variants) {
+      if (variant.entry.removed) continue;
+      open.shown_by += variant.owners;
+      if (std::ranges::find(open.authors, variant.entry.author) == open.authors.end())
+        open.authors.push_back(variant.entry.author);
     }
-    result.push_back({*living, std::move(authors), said[uri], asked});
+    result.push_back(std::move(open));
   }
   return result;
 }
@@ -79,10 +101,10 @@ void apply(const Verdicts& verdicts, const PageWish& wish, std::vector<HistoryPa
     for (HistoryEntry& entry : page.entries) {
       const auto verdict = verdicts.find(entry.uri);
       if (verdict == verdicts.end()) continue;
-      const std::optional<HistoryEntry>& truth = verdict->second;
+      const std::optional<HistoryEntry>& truth = verdict->second.truth;
       // What is shown at another date than its own is removed there.
       entry.removed = !truth || truth->published != entry.published;
-      entry.changed = {};
+      entry.changed = entry.removed && !verdict->second.is_certain ? kBeforeAll : WallTime();
       if (entry.removed) continue;
       entry.author = truth->author;
       shown.insert(entry.uri);
@@ -90,10 +112,25 @@ void apply(const Verdicts& verdicts, const PageWish& wish, std::vector<HistoryPa
   }
   if (owners->empty()) return;
   HistoryPage& first = owners->front();
-  for (const auto& [uri, truth] : verdicts) {
+  for (const auto& [uri, verdict] : verdicts) {
+    const std::optional<HistoryEntry>& truth = verdict.truth;
     if (!truth || shown.contains(uri) || !follows(*truth, wish) || !reached(first, *truth, wish.newer))
       continue;
     first.entries.insert(std::ranges::upper_bound(first.entries, *truth, newer), *truth);
+  }
+}
+
+void pass_over_lone_removals(const PageWish& wish, std::vector<HistoryPage>* owners) {
+  std::set<std::string> lone;
+  for (const auto& [uri, variants] : variants_in(*owners)) {
+    const bool is_shown = std::ranges::any_of(variants, [](const Variant& v) { return !v.entry.removed; });
+    std::size_t said = 0;
+    for (const Variant& variant : variants) said += variant.owners;
+    if (!is_shown && said * 2 <= asked_about(variants.front().entry, *owners, wish)) lone.insert(uri);
+  }
+  for (HistoryPage& page : *owners) {
+    for (HistoryEntry& entry : page.entries)
+      if (lone.contains(entry.uri)) entry.changed = kBeforeAll;
   }
 }
 

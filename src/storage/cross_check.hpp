@@ -20,10 +20,10 @@ struct PageWish {
 
 // A post of which not all owners that got as far say the same.
 struct Disagreement {
-  HistoryEntry entry;                // as one of them shows it, living
-  std::vector<std::string> authors;  // whom those name who do, each once
-  std::size_t shown_by = 0;          // so many show it so, and living
-  std::size_t asked = 0;             // of so many
+  HistoryEntry entry;                     // living, as most of those have it who show it
+  std::vector<std::string> authors = {};  // whom those name who do, each once; that entry's first
+  std::size_t shown_by = 0;               // so many show it, with whatever author and date
+  std::size_t asked = 0;                  // of so many
 };
 [[nodiscard]] std::vector<Disagreement> disagreements(const std::vector<HistoryPage>& owners,
                                                       const PageWish& wish);
@@ -40,10 +40,18 @@ struct Disagreement {
   return owners >= doubtful + 2;
 }
 
-// By URI: the post as it is, or nothing if it is not there.
-using Verdicts = std::map<std::string, std::optional<HistoryEntry>>;
-// The pages as if their owners had known: what is not there is removed in all of them.
+struct Verdict {
+  std::optional<HistoryEntry> truth;  // the post as it is, or nothing if it is not there
+  bool is_certain = true;             // its server said so, not most of the owners
+};
+using Verdicts = std::map<std::string, Verdict>;  // by URI
+// The pages as if their owners had known: what is not there is removed in all of them. If that is not
+// certain, it says nothing of what other parts of the history show.
 void apply(const Verdicts& verdicts, const PageWish& wish, std::vector<HistoryPage>* owners);
+
+// A removal of what no owner of this part shows would count where another part shows it. It does if more than
+// half of these owners say so; one alone would remove what is not its own.
+void pass_over_lone_removals(const PageWish& wish, std::vector<HistoryPage>* owners);
 
 // Whoever has more to say decides how far a reader gets at a time (merge_pages). Not so an owner whose page,
 // after the verdicts, is less than half full of what lives or another one shows, too: with few posts, or with

@@ -20,6 +20,12 @@ constexpr std::size_t kLooksAtOnce = 16;
 // A reader waits no longer for posts about which owners differ.
 constexpr Duration kLooksFor = std::chrono::seconds(8);
 
+// An owner that does would count as several.
+bool names_one_twice(const std::vector<HistoryEntry>& entries) {
+  std::set<std::string_view> named;
+  return !std::ranges::all_of(entries, [&](const HistoryEntry& e) { return named.insert(e.uri).second; });
+}
+
 }  // namespace
 
 Task<std::vector<ring::Contact>> HistoryService::owners(Ring ring, Tag tag) {
@@ -79,9 +85,9 @@ Task<HistoryService::Page> HistoryService::ask(ring::Contact owner, redundancy::
                                                             clock_.now() + overlay::kOwnerTimeout));
   HistoryPage page;
   CO_TRY(page.entries, entries_from_json(json::find(body, "entries"), partition.tag));
-  if (page.entries.size() > wish.limit || !std::ranges::is_sorted(page.entries, newer)) {
-    co_return fail(ErrorCode::kInvalid, "a replica's page is too long or out of order");
-  }
+  if (page.entries.size() > wish.limit || !std::ranges::is_sorted(page.entries, newer) ||
+      names_one_twice(page.entries))
+    co_return fail(ErrorCode::kInvalid, "a replica's page is too long, out of order, or names a post twice");
   page.more = json::get_flag(body, "more");
   page.kept_from = WallTime(Duration(json::get_int(body, "kept_from").value_or(0)));
   kept_.hints().read_answer(body, {partition.tag}, origin);
@@ -206,7 +212,7 @@ Task<std::vector<HistoryPage>> HistoryService::cross_check(Tag tag, Wish wish,
     if (open.empty()) break;
     // Whoever names enough servers that are slow could keep readers waiting.
     if (clock_.now() >= end) {
-      for (Disagreement& one : open) verdicts[one.entry.uri] = as_most_say(one).truth;
+      for (Disagreement& one : open) verdicts[one.entry.uri] = as_most_say(one);
       continue;
     }
     if (open.size() > kLooksAtOnce) open.erase(open.begin() + kLooksAtOnce, open.end());
@@ -217,12 +223,13 @@ Task<std::vector<HistoryPage>> HistoryService::cross_check(Tag tag, Wish wish,
     const std::vector<std::vector<Looked>> seen = co_await all_of(std::move(looks));
     for (const Looked& looked : seen | std::views::join) {
       for (const Answered& answer : answers) {
-        const std::optional<bool> right = is_right(answer.page, looked.uri, looked.truth);
-        if (right && looked.is_certain) origins_.standing().note(answer.owner, *right);
+        const std::optional<bool> right = is_right(answer.page, looked.uri, looked.verdict.truth);
+        if (right && looked.verdict.is_certain) origins_.standing().note(answer.owner, *right);
       }
-      verdicts[looked.uri] = looked.truth;
+      verdicts[looked.uri] = looked.verdict;
     }
   }
+  pass_over_lone_removals(wish, &owners);
   apply(verdicts, wish, &owners);
   pass_over_early_ends(wish.limit, &owners);
   if (!owners.empty()) owners.front().disputed = verdicts.size();
@@ -238,7 +245,7 @@ Task<std::vector<HistoryService::Looked>> HistoryService::look_at_all(Tag tag,
 
 // The post's server decides; where it cannot be asked now, the most of the owners.
 Task<HistoryService::Looked> HistoryService::look(Tag tag, Disagreement disagreement) {
-  HistoryEntry entry = std::move(disagreement.entry);
+  HistoryEntry entry = disagreement.entry;
   Result<belief::Answer> answer = fail(ErrorCode::kConflict, "");
   for (std::string& author : disagreement.authors) {
     if (answer || answer.error().code != ErrorCode::kConflict) break;
@@ -248,16 +255,15 @@ Task<HistoryService::Looked> HistoryService::look(Tag tag, Disagreement disagree
   }
   if (answer) {
     entry.published = answer->published;
-    co_return Looked{entry.uri, entry, true};
+    co_return Looked{entry.uri, {entry}};
   }
-  if (belief::is_refuted(answer.error().code)) co_return Looked{entry.uri, std::nullopt, true};
-  disagreement.entry = std::move(entry);
-  co_return as_most_say(disagreement);
+  if (belief::is_refuted(answer.error().code)) co_return Looked{entry.uri, {std::nullopt}};
+  co_return Looked{entry.uri, as_most_say(disagreement)};
 }
 
-HistoryService::Looked HistoryService::as_most_say(const Disagreement& disagreement) {
+Verdict HistoryService::as_most_say(const Disagreement& disagreement) {
   const bool shown = disagreement.shown_by * 2 > disagreement.asked;
-  return {disagreement.entry.uri, shown ? std::optional(disagreement.entry) : std::nullopt, false};
+  return {shown ? std::optional(disagreement.entry) : std::nullopt, /*is_certain=*/false};
 }
 
 void HistoryService::hide(HistoryPage& page) const {

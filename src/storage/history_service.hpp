@@ -95,15 +95,14 @@ class HistoryService {
   };
   struct Looked {
     std::string uri;
-    std::optional<HistoryEntry> truth;
-    bool is_certain = false;  // its server said so
+    Verdict verdict;
   };
   Task<Result<Answered>> ask_by_name(ring::Contact owner, redundancy::Partition partition, Wish wish);
   Task<std::vector<HistoryPage>> cross_check(Tag tag, Wish wish, std::vector<Answered> answers);
   void leave_out_doubtful(std::vector<Answered>* answers) const;
   Task<std::vector<Looked>> look_at_all(Tag tag, std::vector<Disagreement> of_host);
   Task<Looked> look(Tag tag, Disagreement disagreement);
-  [[nodiscard]] static Looked as_most_say(const Disagreement& disagreement);
+  [[nodiscard]] static Verdict as_most_say(const Disagreement& disagreement);
   void hide(HistoryPage& page) const;
   void note_read(const HistoryPage& page);
 

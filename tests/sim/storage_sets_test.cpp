@@ -107,6 +107,7 @@ class Grown {
     double loss = 0;
     bool crashes = false;
     Drops drops = nullptr;  // as storage owner
+    std::function<std::optional<HttpResponse>(std::size_t, const HttpRequest&)> lie = nullptr;
   };
 
   Grown(std::uint64_t seed, Options options) : options_(options), rng_(seed * 31 + 7) {
@@ -119,6 +120,7 @@ class Grown {
     world.reconcile = std::chrono::minutes(5);
     world.storage_capacity = [this](std::size_t) { return capacity_; };
     world.drops_stored = options.drops;
+    world.lie = options.lie;
     world.log = std::getenv("TAGRING_LOG") != nullptr;
     world_.emplace(seed, world);
     for (std::size_t i = 0; i < options.nodes; ++i) world_->start_node(i);
@@ -324,6 +326,45 @@ TEST(StorageSets, AnAuditAsksTheOwnersOfThePartAndAccusesNobodyElse) {
   EXPECT_TRUE(std::ranges::any_of(found.evidence, [&](const audit::Evidence& evidence) {
     return evidence.head.partition.number == part && evidence.receipt.item.partition.number == part;
   }));
+}
+
+TEST(StorageSets, AnOwnerOfOnePartRemovesNothingOfAnother) {
+  std::size_t liar = SIZE_MAX;
+  std::vector<storage::HistoryEntry> known;
+  std::size_t told = 0;
+  Grown::Options options;
+  options.lie = [&](std::size_t node, const HttpRequest& request) -> std::optional<HttpResponse> {
+    const std::string_view path = path_of(request.target);
+    if (node != liar || path != storage::HistoryService::kPath) return std::nullopt;
+    if (query_value(query_of(request.target), "slot") == "0") return std::nullopt;
+    ++told;
+    HttpResponse response;
+    response.headers.add("Content-Type", "application/json");
+    response.body =
+        json::serialize(json::object{{"entries", storage::to_json(known, false)}, {"more", false}});
+    return response;
+  };
+  Grown grown(9, options);
+  World& world = grown.world();
+  grown.publish(100);
+  ASSERT_GE(numbers(world).replicas, 8U);
+  known = *world.history(0, kTag, 40);
+  known.erase(known.begin() + 40, known.end());
+  const std::vector<storage::HistoryEntry> truth = known;
+  for (storage::HistoryEntry& entry : known) entry.removed = true;
+  const unsigned part = redundancy::partitions_of_set(4, numbers(world).replicas).back();
+  for (unsigned copy = 0; copy < 4; ++copy) {
+    const RingId key = replica_key(redundancy::Partition(Tag::from_canonical(kTag), part).key(), copy, 4);
+    for (const std::size_t i : world.up())
+      if (world.node(i).rings().of(Ring::kStorage).owning(key) != nullptr) liar = i;
+    const std::size_t reader = (liar + 1) % world.up().size();
+    const auto page = world.await_on(
+        reader, world.node(reader).history().query(Tag::from_canonical(kTag), std::nullopt, 40),
+        std::chrono::seconds(30));
+    ASSERT_TRUE(page && *page);
+    EXPECT_EQ(uris_of((*page)->entries), uris_of(truth)) << "node " << liar << " lies";
+  }
+  EXPECT_GE(told, 4U);
 }
 
 TEST(StorageSets, ARemovalAfterADoublingReachesPostsFromBefore) {

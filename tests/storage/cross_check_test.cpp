@@ -73,6 +73,23 @@ TEST(CrossCheck, AllAuthorsThatAreNamedAreAskedAbout) {
   EXPECT_THAT(open[0].authors, testing::UnorderedElementsAre(other.author, entry(1, "a").author));
 }
 
+// Which counts where its server cannot be asked.
+TEST(CrossCheck, OfSeveralDatesAndAuthorsThoseOfTheMostAreTaken) {
+  HistoryEntry other = entry(9, "a");
+  other.author += "0";
+  const HistoryPage removed = page({entry(1, "a", true)});
+  const HistoryPage honest = page({entry(1, "a")});
+  for (const std::vector<HistoryPage>& owners :
+       {std::vector{page({other}), removed, honest, honest}, std::vector{honest, page({other}), honest}}) {
+    const auto open = disagreements(owners, {});
+    ASSERT_THAT(open, SizeIs(1));
+    EXPECT_EQ(open[0].entry, entry(1, "a"));
+    EXPECT_THAT(open[0].authors, testing::ElementsAre(entry(1, "a").author, other.author));
+    EXPECT_EQ(open[0].shown_by, 3U);
+    EXPECT_EQ(open[0].asked, owners.size());
+  }
+}
+
 TEST(CrossCheck, WhatNobodyShowsAsLivingIsNoMatterForItsServer) {
   EXPECT_THAT(disagreements({page({entry(1, "a", true)}), page({})}, {}), IsEmpty());
 }
@@ -83,26 +100,49 @@ HistoryPage shown(std::vector<HistoryPage> owners, const Verdicts& verdicts) {
 }
 
 TEST(CrossCheck, WhatIsThereIsShownWhoeverSaysThatItWasRemoved) {
-  const auto merged = shown({page({entry(1, "a")}), page({entry(1, "a", true)})}, {{"a", entry(1, "a")}});
+  const auto merged = shown({page({entry(1, "a")}), page({entry(1, "a", true)})}, {{"a", {entry(1, "a")}}});
   EXPECT_THAT(merged.entries, testing::ElementsAre(entry(1, "a")));
 }
 
 TEST(CrossCheck, WhatNeverWasIsShownByNobody) {
-  const auto merged =
-      shown({page({entry(2, "x"), entry(1, "a")}), page({entry(1, "a")})}, {{"x", std::nullopt}});
+  const auto merged = shown({page({entry(2, "x"), entry(1, "a")}), page({entry(1, "a")})}, {{"x", {}}});
   EXPECT_THAT(merged.entries, testing::ElementsAre(entry(1, "a")));
 }
 
 TEST(CrossCheck, APostStandsAtItsOwnDateAndOnce) {
   const auto merged = shown({page({entry(9, "a"), entry(5, "b")}), page({entry(5, "b"), entry(1, "a")})},
-                            {{"a", entry(1, "a")}});
+                            {{"a", {entry(1, "a")}}});
   EXPECT_THAT(merged.entries, testing::ElementsAre(entry(5, "b"), entry(1, "a")));
 }
 
 TEST(CrossCheck, APostThatAllDatedWronglyIsShownWhereItBelongs) {
   const auto merged = shown({page({entry(9, "a"), entry(5, "b")}), page({entry(7, "a"), entry(5, "b")})},
-                            {{"a", entry(1, "a")}});
+                            {{"a", {entry(1, "a")}}});
   EXPECT_THAT(merged.entries, testing::ElementsAre(entry(5, "b"), entry(1, "a")));
+}
+
+// One part of a history after another, as readers put them together.
+HistoryPage together(const HistoryPage& part, std::vector<HistoryPage> other, const Verdicts& verdicts = {}) {
+  pass_over_lone_removals({}, &other);
+  apply(verdicts, {}, &other);
+  other.push_back(part);
+  return merge_pages(other, 10, /*keep_removed=*/false);
+}
+
+TEST(CrossCheck, OneOwnerRemovesNothingOfAnotherPart) {
+  const HistoryPage part = page({entry(1, "a")});
+  const HistoryPage liar = page({entry(1, "a", true)});
+  EXPECT_THAT(together(part, {page({}), liar}).entries, SizeIs(1));
+  EXPECT_THAT(together(part, {page({}), liar, liar, page({})}).entries, SizeIs(1));
+  EXPECT_THAT(together(part, {page({}), liar, liar}).entries, IsEmpty());  // or they have heard it first
+}
+
+TEST(CrossCheck, WhatMostOfAPartDoNotShowMayStandInAnother) {
+  const HistoryPage part = page({entry(1, "a")});
+  const Verdict unknown{std::nullopt, /*is_certain=*/false};
+  EXPECT_THAT(together(part, {part, page({}), page({})}, {{"a", unknown}}).entries, SizeIs(1));
+  const Verdict gone{std::nullopt};
+  EXPECT_THAT(together(part, {part, page({}), page({})}, {{"a", gone}}).entries, IsEmpty());
 }
 
 HistoryPage read(std::vector<HistoryPage> owners, std::size_t limit) {

@@ -1,0 +1,109 @@
+// A history of which one owner tells lies, read while the server of the posts cannot be asked.
+
+#include <fmt/format.h>
+
+#include "http/url.hpp"
+#include "tests/sim/fixture.hpp"
+
+namespace tagring::sim {
+namespace {
+
+using storage::HistoryEntry;
+using storage::HistoryService;
+
+constexpr const char* kCats = "caturday";
+constexpr std::size_t kMachines = 10;
+constexpr std::size_t kPosts = 6;
+
+// What an owner that answers so says of the posts.
+using Lie = std::function<std::vector<HistoryEntry>(std::vector<HistoryEntry>)>;
+
+std::vector<HistoryEntry> with_other_dates_and_authors(std::vector<HistoryEntry> entries) {
+  for (HistoryEntry& entry : entries) {
+    entry.published -= std::chrono::hours(2);
+    entry.author += "0";
+  }
+  return entries;
+}
+
+// Each as often as if all owners said so.
+std::vector<HistoryEntry> with_inventions(std::vector<HistoryEntry> entries) {
+  const std::vector<HistoryEntry> known = entries;
+  for (int n = 0; n < 4; ++n) {
+    for (HistoryEntry entry : known) {
+      entry.uri += "0";
+      entries.push_back(std::move(entry));
+    }
+  }
+  return entries;
+}
+
+std::vector<HistoryEntry> with_each_removed_thrice(std::vector<HistoryEntry> entries) {
+  for (HistoryEntry& entry : entries) entry.removed = true;
+  const std::vector<HistoryEntry> known = entries;
+  for (int n = 0; n < 2; ++n) entries.insert(entries.end(), known.begin(), known.end());
+  return entries;
+}
+
+class Reading : public testing::Test {
+ protected:
+  Reading() {
+    WorldOptions options;
+    options.lie = [this](std::size_t i, const HttpRequest& request) { return answer(i, request); };
+    world.emplace(11, options);
+    for (std::size_t i = 0; i < kMachines; ++i) world->start_node(i);
+    EXPECT_TRUE(world->run_until(std::chrono::minutes(2), [&] { return world->is_settled(); }));
+    for (std::size_t n = 0; n < kPosts; ++n) world->publish(kPublisher, {kCats});
+    EXPECT_TRUE(world->run_until(std::chrono::minutes(1), [&] { return world->is_quiet(); }))
+        << world->unrest();
+    world->set_instance_down(kPublisher, true);
+    world->loop.run_for(std::chrono::minutes(10));  // what anybody remembers of it is forgotten
+    truth = *world->history(kPublisher, kCats, 40);
+  }
+
+  std::optional<HttpResponse> answer(std::size_t node, const HttpRequest& request) {
+    if (node != liar || path_of(request.target) != HistoryService::kPath) return std::nullopt;
+    ++told;
+    std::vector<HistoryEntry> entries = lie(truth);
+    std::ranges::sort(entries, storage::newer);
+    HttpResponse response;
+    response.headers.add("Content-Type", "application/json");
+    response.body =
+        json::serialize(json::object{{"entries", storage::to_json(entries, false)}, {"more", false}});
+    return response;
+  }
+
+  // Each owner in turn lies to each other node.
+  void expect_that_nobody_believes(Lie what) {
+    lie = std::move(what);
+    for (std::size_t i = 0; i < kMachines; ++i) {
+      liar = i;
+      for (std::size_t reader = 0; reader < kMachines; ++reader) {
+        if (reader == i) continue;
+        const auto read = world->history(reader, kCats, 40);
+        ASSERT_TRUE(read);
+        EXPECT_EQ(*read, truth) << "node " << i << " lies to node " << reader;
+      }
+    }
+    EXPECT_GT(told, kMachines);
+  }
+
+  static constexpr std::size_t kPublisher = 3;
+  std::optional<World> world;
+  std::vector<HistoryEntry> truth;
+  std::optional<std::size_t> liar;
+  Lie lie;
+  std::size_t told = 0;
+};
+
+TEST_F(Reading, OneOwnersDatesAndAuthorsAreNotTaken) {
+  expect_that_nobody_believes(with_other_dates_and_authors);
+}
+
+TEST_F(Reading, OneOwnerCountsOnceHoweverOftenItSaysSomething) {
+  expect_that_nobody_believes(with_inventions);
+  expect_that_nobody_believes(with_each_removed_thrice);
+}
+
+}  // namespace
+}  // namespace tagring::sim
