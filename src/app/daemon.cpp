@@ -18,6 +18,7 @@
 #include "instances/tag_tokens.hpp"
 #include "machine/checks.hpp"
 #include "machine/systemd.hpp"
+#include "server/http_server_options.hpp"
 #include "sql/backup.hpp"
 #include "sql/mastodon_tags.hpp"
 
@@ -25,31 +26,13 @@ namespace tagring::app {
 namespace asio = boost::asio;
 namespace {
 
-constexpr Duration kGrace = std::chrono::seconds(5);
 constexpr Duration kOwnOriginTimeout = std::chrono::seconds(10);
 constexpr Duration kUpgradeEvery = std::chrono::seconds(10);
 // A step of one that stood by, which systemd takes for started.
 constexpr Duration kUpgradeMax = std::chrono::hours(24);
-constexpr Duration kCertificateEvery = std::chrono::seconds(20);
 constexpr const char* kDatabase = "tagring.db";
 constexpr const char* kCopy = "backup.db";          // until who asked for it takes it
 constexpr std::size_t kControlBodyMax = 8U << 20U;  // the longest list of blocks, and room for escapes
-constexpr unsigned kForProxies = 0660;              // the mode of listen.socket
-
-std::uint64_t random_seed() {
-  std::uint64_t seed = 0;
-  const std::string bytes = crypto::random_bytes(sizeof seed);
-  std::copy(bytes.begin(), bytes.end(), reinterpret_cast<char*>(&seed));
-  return seed;
-}
-
-net::ResolverOptions resolver_options(const config::Config& config, budget::Manager& budget) {
-  net::ResolverOptions options;
-  options.hosts = config.hosts;
-  options.allow_ip_literals = config.allow_private_addresses;
-  options.budget = &budget;
-  return options;
-}
 
 // Nobody else's business: the private key is there. Left as it is where more than a node may live.
 Result<void> keep_private(const std::filesystem::path& folder) {
@@ -65,27 +48,21 @@ Result<void> keep_private(const std::filesystem::path& folder) {
   return fail(ErrorCode::kInvalid, fmt::format("others may look into it: chmod 700 {}", folder.string()));
 }
 
-// What the supervisor holds of that kind; -1 if there is nothing.
-std::vector<int> inherited_of(bool is_unix) {
-  std::vector<int> taken;
-  for (const machine::InheritedSocket& socket : machine::inherited_sockets())
-    if (socket.path.empty() != is_unix) taken.push_back(socket.number);
-  if (taken.empty()) taken.push_back(-1);
-  return taken;
-}
-
 }  // namespace
 
-Daemon::Daemon(config::Config config, std::filesystem::path config_file, bool json)
+Daemon::Daemon(config::Config config, std::filesystem::path config_file, bool json,
+               std::optional<cluster::Place> inside)
     : config_(std::move(config)),
       config_file_(std::move(config_file)),
       json_(json),
+      inside_(inside),
       pool_(std::max(2U, std::thread::hardware_concurrency())),
       workers_(pool_.get_executor()),
       clock_(loop_.get_executor()),
       log_(Log::to_stderr(config_.log_level, config_.log_format, &clock_)),
       database_watch_(config_, json_, clock_, log_),
       budget_(config_.budgets, clock_),
+      doors_(config_, config_file_, budget_, {pool_.get_executor(), loop_.get_executor()}, clock_),
       resolver_(resolver_options(config_, budget_)) {}
 
 Result<void> Daemon::run() {
@@ -112,20 +89,18 @@ Task<void> Daemon::serve_into(Daemon* daemon, Result<void>* result) {
 }
 
 Task<Result<void>> Daemon::serve() {
-  // Before anything is touched: with a wrong certificate no other node would ever speak to this one.
-  CO_TRY(certificate_until_, check_certificate(config_));
-  CO_TRY_VOID(check_inherited());
+  CO_TRY_VOID(doors_.check());
   CO_TRY_VOID(co_await open());
-  tasks_.spawn("watchdog", please_watchdog());  // at once: a standby counts as started
+  tasks_.spawn("watchdog", please_watchdog(clock_));  // at once: a standby counts as started
   // It may have stood by for months.
   if (database_watch_.has_stood_by()) {
-    CO_TRY(certificate_until_, check_certificate(config_));
+    CO_TRY_VOID(doors_.check_certificate());
   }
   CO_TRY_VOID(listen());
   CO_TRY_VOID(co_await node_->start());
-  for (std::size_t i = 0; i < outside_; ++i) servers_[i]->accept();
+  doors_.accept();
   say_ready();
-  tasks_.spawn("certificate", watch_certificate());
+  tasks_.spawn("certificate", doors_.watch_certificate(log_, [this] { return look_again(); }));
   co_await wait_for_the_end();
   co_await stop();
   co_return Result<void>();
@@ -133,20 +108,9 @@ Task<Result<void>> Daemon::serve() {
 
 // --- start -------------------------------------------------------------------------------------------------
 
-Result<std::optional<WallTime>> Daemon::check_certificate(const config::Config& config) const {
-  if (config.is_plain()) return std::nullopt;
-  const Result<crypto::CertificateFacts> facts = machine::certificate_of(config, clock_.wall_now());
-  if (!facts) {
-    const ErrorCode code =
-        facts.error().code == ErrorCode::kNotFound ? ErrorCode::kNotFound : ErrorCode::kInvalid;
-    return fail(code, fmt::format("{}: {}", config_file_.string(), facts.error().message));
-  }
-  return facts->until;
-}
-
 // The node's own, made at the very first start.
 Task<Result<crypto::PrivateKey>> Daemon::key(bool has_file) {
-  CO_TRY(const std::optional<std::string> pem, co_await stores_->meta.get("key"));
+  CO_TRY(const std::optional<std::string> pem, co_await stores_->meta.get(kKeyName));
   if (pem) co_return crypto::PrivateKey::from_pem(*pem);
   // It would be another node, which nobody knows.
   if (has_file && !config_.postgres.empty()) {
@@ -157,7 +121,7 @@ Task<Result<crypto::PrivateKey>> Daemon::key(bool has_file) {
                     (config_.data / kDatabase).string()));
   }
   crypto::PrivateKey made = crypto::PrivateKey::generate(crypto::KeyType::kRsa2048);
-  CO_TRY_VOID(co_await stores_->meta.set("key", made.pem()));
+  CO_TRY_VOID(co_await stores_->meta.set(kKeyName, made.pem()));
   co_return made;
 }
 
@@ -197,15 +161,16 @@ Task<Result<void>> Daemon::open() {
   CO_TRY(crypto::PrivateKey own_key, co_await key(has_file));
   CO_TRY(const std::uint64_t incarnation, co_await stores_->meta.next_incarnation(clock_));
   CO_TRY_VOID(co_await stores_->meta.set("origin", config_.origin()));  // whose a copy is (db/new_name.hpp)
-  net::HttpClientOptions client;
-  client.ca_file = config_.ca_file;
-  client.allow_private_addresses = config_.allow_private_addresses;
-  client.source = config_.source;
-  client.user_agent = fmt::format("tagring/{} (+{})", TAGRING_VERSION, config_.origin());
-  CO_TRY(http_, net::BeastHttpClient::make(std::move(client), pool_.get_executor(), resolver_));
+  CO_TRY(http_, net::BeastHttpClient::make(client_options(config_), pool_.get_executor(), resolver_));
+  if (inside_) {
+    CO_TRY_VOID(co_await stores_->meta.set(kCoreName, inside_->text()));
+    CO_TRY(inside_http_, InsideClient::make(pool_.get_executor()));
+    fronts_ = std::make_unique<cluster::Fronts>(*http_, inside_http_->client(), cluster::secret_of(own_key),
+                                                clock_, log_);
+  }
   node::Environment environment{.clock = clock_,
                                 .executor = loop_.get_executor(),
-                                .http = *http_,
+                                .http = fronts_ ? static_cast<HttpClient&>(*fronts_) : *http_,
                                 .workers = workers_,
                                 .stores = node::stores_of(*stores_),
                                 .log = log_,
@@ -242,77 +207,24 @@ void Daemon::tell_of_upgrade(const db::MigrationStep& step) {
             {{"step", step.number}, {"of", step.of}, {"does", step.does}, {"rows_written", step.rows}});
 }
 
-Result<void> Daemon::listen_at(server::HttpServerOptions options, Answer answer) {
-  TRY(auto server, server::HttpServer::open(
-                       std::move(options), pool_.get_executor(), loop_.get_executor(),
-                       [this, answer](HttpRequest request) { return (*node_.*answer)(std::move(request)); }));
-  servers_.push_back(std::move(server));
-  return {};
-}
-
-// Another port than that of the configuration would be served, and nobody would know why nobody comes.
-Result<void> Daemon::check_inherited() const {
-  const bool has_tcp = !config_.is_plain() || config_.listen_socket.empty();
-  // It would take connections on the machine that stands by, and nobody would answer them.
-  if (config_.standby && !machine::inherited_sockets().empty())
-    return fail(
-        ErrorCode::kInvalid,
-        "with database.standby nobody may listen for the node: \"systemctl disable --now tagring.socket\"");
-  for (const machine::InheritedSocket& socket : machine::inherited_sockets()) {
-    const bool is_asked_for = socket.path.empty() ? has_tcp && socket.port == config_.listen_port
-                                                  : socket.path == config_.listen_socket;
-    if (is_asked_for) continue;
-    const std::string there = socket.path.empty() ? fmt::format("port {}", socket.port) : socket.path;
-    const std::string here =
-        has_tcp ? fmt::format("port {}", config_.listen_port) : config_.listen_socket.string();
-    return fail(
-        ErrorCode::kInvalid,
-        fmt::format("systemd's tagring.socket has {}, but [listen] in {} asks for {}: \"systemctl edit "
-                    "tagring.socket\" sets another ListenStream, \"systemctl disable --now "
-                    "tagring.socket\" does without",
-                    there, config_file_.string(), here));
-  }
-  return {};
-}
-
 // Who comes from outside waits until the node has taken up what it was doing.
 Result<void> Daemon::listen() {
-  server::HttpServerOptions outside;
-  outside.trusted_proxies = config_.trusted_proxies;
-  outside.budget = &budget_;
-  if (!config_.listen_socket.empty()) {
-    server::HttpServerOptions socket = outside;
-    socket.socket_path = config_.listen_socket;
-    socket.socket_mode = kForProxies;
-    for (const int inherited : inherited_of(true)) {
-      socket.inherited = inherited;
-      TRY_VOID(listen_at(socket, &node::Node::answer));
-    }
+  const auto by = [this](Answer answer) {
+    return [this, answer](HttpRequest request) { return (*node_.*answer)(std::move(request)); };
+  };
+  const HttpHandler node = by(&node::Node::answer);
+  TRY_VOID(
+      doors_.open_outside([node](HttpRequest request) { return answer_outside(node, std::move(request)); }));
+  TRY_VOID(doors_.open_metrics(by(&node::Node::probe)));
+  if (inside_) {
+    TRY_VOID(doors_.open_for_processes(inside_->address, inside_->port, [this, node](HttpRequest request) {
+      return fronts_->answer(std::move(request), node);
+    }));
   }
-  if (!config_.is_plain() || config_.listen_socket.empty()) {
-    outside.bind_address = *config_.listen_address;  // Config has filled it in
-    outside.port = config_.listen_port;
-    outside.certificate_file = config_.certificate;
-    outside.key_file = config_.key;
-    outside.proxy_protocol = config_.proxy_protocol;
-    for (const int inherited : inherited_of(false)) {
-      outside.inherited = inherited;
-      TRY_VOID(listen_at(outside, &node::Node::answer));
-    }
-  }
-  outside_ = servers_.size();
-  if (config_.metrics_port != 0) {
-    server::HttpServerOptions metrics;
-    metrics.bind_address = config_.metrics_address;
-    metrics.port = config_.metrics_port;
-    TRY_VOID(listen_at(std::move(metrics), &node::Node::probe));
-  }
-  server::HttpServerOptions inside;
-  inside.socket_path = config_.data / "control.sock";
-  inside.body_size_max = kControlBodyMax;
-  TRY_VOID(listen_at(std::move(inside), &node::Node::control));
-  for (std::size_t i = outside_; i < servers_.size(); ++i) servers_[i]->accept();
-  return {};
+  server::HttpServerOptions control;
+  control.socket_path = config_.data / "control.sock";
+  control.body_size_max = kControlBodyMax;
+  return doors_.open(std::move(control), by(&node::Node::control));
 }
 
 void Daemon::say_ready() {
@@ -348,8 +260,8 @@ Task<Result<json::object>> Daemon::reload() {
   if (fresh.is_plain() != config_.is_plain())
     co_return fail(ErrorCode::kInvalid,
                    "listen.certificate: whether there is one changes with a restart only");
-  CO_TRY_VOID(take_certificate(fresh));
-  for (const auto& server : servers_) server->trust(fresh.trusted_proxies);
+  CO_TRY_VOID(doors_.take_certificate(fresh));
+  doors_.trust(fresh.trusted_proxies);
   log_.set_least(fresh.log_level);
   config_.certificate = fresh.certificate;
   config_.key = fresh.key;
@@ -360,66 +272,17 @@ Task<Result<json::object>> Daemon::reload() {
   co_return done;
 }
 
-Result<void> Daemon::take_certificate(const config::Config& config) {
-  TRY(const std::optional<WallTime> until, check_certificate(config));
-  for (const auto& server : servers_) {
-    TRY_VOID(server->take_certificate(config.certificate, config.key));
-  }
-  certificate_until_ = until;
-  return {};
-}
-
-Daemon::Times Daemon::certificate_times() const {
-  Times times;
-  for (const std::filesystem::path& file : {config_.certificate, config_.key}) {
-    std::error_code error;
-    times.push_back(std::filesystem::last_write_time(file, error));
-  }
-  return times;
-}
-
-// Whoever renews it writes two files, one after the other: what does not fit together yet is tried again.
-Task<void> Daemon::watch_certificate() {
-  Times taken = certificate_times();
-  std::string reason;
-  while (!config_.is_plain()) {
-    const Instant next = clock_.now() + kCertificateEvery;
-    co_await clock_.sleep_until(next);
-    Times now = certificate_times();
-    if (now == taken) continue;
-    const Result<void> done = take_certificate(config_);
-    if (done) {
-      taken = std::move(now);
-      reason.clear();
-      log_.info("certificate_renewed", {{"until", to_rfc3339(*certificate_until_)}});
-    } else if (reason != done.error().message) {
-      reason = done.error().message;
-      log_.error("certificate_refused", {{"because", reason}, {"until_then", "the one before is used"}});
-    } else {
-      continue;
-    }
-    // So that the status says it, too.
-    HttpRequest look;
-    look.target = "/doctor";
-    co_await node_->administer({"certificate", administrators::Role::kLook}, std::move(look));
-  }
-}
-
-Task<void> Daemon::please_watchdog() {
-  const std::optional<Duration> interval = machine::watchdog_interval();
-  if (interval)
-    machine::notify_systemd(fmt::format("WATCHDOG_USEC={}", std::chrono::microseconds(*interval).count()));
-  while (interval) {
-    machine::notify_systemd("WATCHDOG=1");
-    const Instant next = clock_.now() + *interval / 3;
-    co_await clock_.sleep_until(next);
-  }
+// So that the status says of a new certificate, too.
+Task<void> Daemon::look_again() {
+  HttpRequest look;
+  look.target = "/doctor";
+  co_await node_->administer({"certificate", administrators::Role::kLook}, std::move(look));
 }
 
 Task<void> Daemon::stop() {
   machine::notify_systemd("STOPPING=1");
   log_.info("stopping");
-  for (const auto& server : servers_) co_await server->stop(kGrace);
+  co_await doors_.stop();
   co_await node_->stop();
 }
 

@@ -10,7 +10,11 @@
 #include <vector>
 
 #include "app/database_watch.hpp"
+#include "app/doors.hpp"
+#include "app/process.hpp"
 #include "budget/manager.hpp"
+#include "cluster/channel.hpp"
+#include "cluster/fronts.hpp"
 #include "config/config.hpp"
 #include "crypto/key.hpp"
 #include "db/stores.hpp"
@@ -19,14 +23,15 @@
 #include "net/resolver.hpp"
 #include "net/system_clock.hpp"
 #include "node/node.hpp"
-#include "server/http_server.hpp"
 
 namespace tagring::app {
 
 // Members die in reverse order.
 class Daemon final : public health::Machine {
  public:
-  Daemon(config::Config config, std::filesystem::path config_file, bool json);
+  // `inside`: where it listens for the fronts of the node, as their core; without it there are none.
+  Daemon(config::Config config, std::filesystem::path config_file, bool json,
+         std::optional<cluster::Place> inside);
 
   // Serves until a signal ends it. Blocks.
   Result<void> run();
@@ -37,39 +42,34 @@ class Daemon final : public health::Machine {
   [[nodiscard]] bool can_write() const override { return database_watch_.can_write(); }
   [[nodiscard]] std::optional<health::Disk> disk() const override;
   [[nodiscard]] std::optional<std::int64_t> room() const override;
-  [[nodiscard]] std::optional<WallTime> certificate_until() const override { return certificate_until_; }
+  [[nodiscard]] std::optional<WallTime> certificate_until() const override {
+    return doors_.certificate_until();
+  }
+  [[nodiscard]] std::optional<json::array> fronts() const override {
+    return fronts_ ? std::optional(fronts_->status()) : std::nullopt;
+  }
   [[nodiscard]] Task<Result<json::object>> reload() override;
   [[nodiscard]] Task<Result<json::object>> back_up() override;
 
  private:
-  // When a file was changed last; a link counts as what it leads to.
-  using Times = std::vector<std::filesystem::file_time_type>;
-
   static Task<void> serve_into(Daemon* daemon, Result<void>* result);
   Task<Result<void>> serve();
   Task<Result<void>> open();
   void tell_of_upgrade(const db::MigrationStep& step);
   Task<Result<crypto::PrivateKey>> key(bool has_file);
   Task<Result<void>> remember(node::Environment* environment);
-  Result<void> check_inherited() const;
   Result<void> listen();
   using Answer = Task<HttpResponse> (node::Node::*)(HttpRequest);
-  Result<void> listen_at(server::HttpServerOptions options, Answer answer);
-  // Until when it is good; nothing if a proxy has it.
-  [[nodiscard]] Result<std::optional<WallTime>> check_certificate(const config::Config& config) const;
-  // If it is one that others take.
-  Result<void> take_certificate(const config::Config& config);
-  [[nodiscard]] Times certificate_times() const;
   Task<health::Check> look_at_proxys_certificate();
   Task<void> wait_for_the_end();
-  Task<void> watch_certificate();
-  Task<void> please_watchdog();
+  Task<void> look_again();
   Task<void> stop();
   void say_ready();
 
   config::Config config_;
   const std::filesystem::path config_file_;
   const bool json_;
+  const std::optional<cluster::Place> inside_;
   boost::asio::io_context loop_{1};
   boost::asio::thread_pool pool_;
   Workers workers_;
@@ -77,15 +77,15 @@ class Daemon final : public health::Machine {
   Log log_;
   DatabaseWatch database_watch_;
   budget::Manager budget_;
+  Doors doors_;
   net::Resolver resolver_;
   std::size_t copies_ = 0;  // that are being written; at most one
-  std::optional<WallTime> certificate_until_;
   Instant upgrade_told_;
   std::unique_ptr<db::Stores> stores_;
   std::unique_ptr<net::BeastHttpClient> http_;
+  std::unique_ptr<InsideClient> inside_http_;
+  std::unique_ptr<cluster::Fronts> fronts_;
   std::unique_ptr<node::Node> node_;
-  std::vector<std::unique_ptr<server::HttpServer>> servers_;
-  std::size_t outside_ = 0;  // the first so many of them are for everybody
   TaskGroup tasks_{loop_.get_executor()};
 };
 

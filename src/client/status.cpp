@@ -80,6 +80,17 @@ void print_ring(std::string_view name, const json::object& ring) {
              is_relay ? "/s" : "");
 }
 
+void print_fronts(const json::value* fronts) {
+  if (fronts == nullptr) return;
+  fmt::print("Fronts\n");
+  json::for_each(fronts, [](const json::value& value) {
+    const json::object front = value.is_object() ? value.get_object() : json::object();
+    fmt::print("  {:<22} tagring {}  has brought {} and sent {}\n", json::text_of(front, "at"),
+               json::text_of(front, "version"), number_of(front, "brought"), number_of(front, "sent"));
+  });
+  if (!fronts->is_array() || fronts->get_array().empty()) fmt::print("  none is there\n");
+}
+
 void print_status(const json::object& status) {
   fmt::print("{}  tagring {}  up {}\n\n", json::text_of(status, "origin"), json::text_of(status, "version"),
              time_of(number_of(status, "uptime_seconds")));
@@ -103,6 +114,7 @@ void print_status(const json::object& status) {
       json::get_flag(status, "subscriptions_settled") ? "" : " (not all owners have accepted yet)");
   if (const std::int64_t unlisted = number_of(status, "followers_unlisted"); unlisted != 0)
     fmt::print("  lists too long           {} of followers of one server: they are not compared\n", unlisted);
+  print_fronts(json::find(status, "fronts"));
   fmt::print("Disk\n");
   if (const json::object* kept = json::get_object(status, "retention"))
     fmt::print("  history    {} posts; old ones go beyond {}\n", number_of(*kept, "posts"),

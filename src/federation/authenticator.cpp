@@ -1,6 +1,7 @@
 #include "federation/authenticator.hpp"
 
 #include "base/json.hpp"
+#include "federation/checked_signature.hpp"
 #include "http/http_error.hpp"
 #include "http/url.hpp"
 
@@ -10,58 +11,78 @@ constexpr std::size_t kAheadMax = 500;
 constexpr std::string_view kSynchronization = "collection-synchronization";  // followers::kHeaderName
 }  // namespace
 
-Task<bool> Authenticator::is_genuine(signatures::SignatureClaim claim, crypto::PublicKey key) {
+// What a front has checked, with the key that is the owner's here, too, is not checked again.
+Task<bool> Authenticator::is_genuine(signatures::SignatureClaim claim, crypto::PublicKey key,
+                                     std::string checked) {
+  if (!checked.empty() && checked == checked_text(claim, key)) co_return true;
   auto job = [claim = std::move(claim), key = std::move(key)] { return signatures::verify(claim, key); };
   co_return co_await workers_.run(std::move(job));
 }
 
 // By the keys that are here.
-Task<std::optional<Authentic>> Authenticator::signer_known(std::vector<signatures::SignatureClaim> claims) {
+Task<std::optional<Authenticator::Signer>> Authenticator::signer_known(Claims claims, std::string checked) {
   for (const signatures::SignatureClaim& claim : claims) {
     const KeyOwner* known = actors_.known(claim.key_id);
     if (known == nullptr) continue;
     KeyOwner owner = *known;
-    const bool genuine = co_await is_genuine(claim, owner.key);
-    if (genuine) co_return Authentic{std::move(owner.actor), claim.signed_at, claim.covers(kSynchronization)};
+    const bool genuine = co_await is_genuine(claim, owner.key, checked);
+    if (genuine)
+      co_return Signer{
+          {std::move(owner.actor), claim.signed_at, claim.covers(kSynchronization)}, claim, owner.key};
   }
   co_return std::nullopt;
 }
 
 // By a key that must be fetched: it is not known, or may have been rotated.
-Task<Result<Authentic>> Authenticator::signer(signatures::SignatureClaim claim, IpAddress asker, Gone gone) {
+Task<Result<Authenticator::Signer>> Authenticator::signer_fetched(signatures::SignatureClaim claim,
+                                                                  Asked asked) {
   const bool refresh = actors_.known(claim.key_id) != nullptr;
-  Result<KeyOwner> owner = co_await actors_.owner_of_key(claim.key_id, refresh, asker);
+  Result<KeyOwner> owner = co_await actors_.owner_of_key(claim.key_id, refresh, asked.peer);
   const KeyOwner* former = owner ? nullptr : actors_.former(claim.key_id);
   const bool is_gone = former != nullptr && owner.error().code == ErrorCode::kNotFound;
-  if (is_gone && gone == Gone::kTaken) owner = *former;
+  if (is_gone && asked.gone == Gone::kTaken) owner = *former;
   if (!owner)
     co_return fail(owner.error().code, "cannot fetch the key " + claim.key_id + ": " + owner.error().message);
-  const bool genuine = co_await is_genuine(claim, owner->key);
+  const bool genuine = co_await is_genuine(claim, owner->key, std::move(asked.checked));
   if (!genuine) co_return fail(ErrorCode::kDenied, "the signature does not fit the key " + claim.key_id);
-  co_return Authentic{std::move(owner->actor), claim.signed_at, claim.covers(kSynchronization), is_gone};
+  Authentic authentic{std::move(owner->actor), claim.signed_at, claim.covers(kSynchronization), is_gone};
+  co_return Signer{std::move(authentic), std::move(claim), std::move(owner->key)};
+}
+
+Task<Result<Authenticator::Signer>> Authenticator::signer(Claims claims, Asked asked) {
+  std::optional<Signer> known = co_await signer_known(claims, asked.checked);
+  if (known) co_return *std::move(known);
+  const std::string checked = asked.checked;
+  Result<Signer> fetched = co_await signer_fetched(claims.front(), std::move(asked));
+  if (fetched) co_return fetched;
+  // The same key may be that of the other signatures.
+  known = co_await signer_known(std::move(claims), checked);
+  if (known) co_return *std::move(known);
+  co_return fetched;
+}
+
+Task<Result<std::string>> Authenticator::check(HttpRequest request) {
+  CO_TRY(Claims claims, signatures::read_signatures(request, clock_.wall_now(), policy_));
+  CO_TRY(const Signer found, co_await signer(std::move(claims), {request.peer}));
+  co_return checked_text(found.claim, found.key);
 }
 
 Task<Result<Authentic>> Authenticator::authenticate(HttpRequest request, Gone gone) {
   policy_.not_before = start_by_wall_clock(clock_, started_);
-  CO_TRY(std::vector<signatures::SignatureClaim> claims,
-         signatures::read_signatures(request, clock_.wall_now(), policy_));
-  std::optional<Authentic> known = co_await signer_known(claims);
-  if (!known) {
-    Result<Authentic> fetched = co_await signer(claims.front(), request.peer, gone);
-    // The same key may be that of the other signatures.
-    known = fetched ? std::optional(*std::move(fetched)) : co_await signer_known(claims);
-    if (!known) co_return std::unexpected(std::move(fetched).error());
-  }
-  if (request.method == "GET") co_return *std::move(known);
-  const std::string host = host_of(known->actor.id);
+  CO_TRY(Claims claims, signatures::read_signatures(request, clock_.wall_now(), policy_));
+  Asked asked{request.peer, gone, request.headers.find(kCheckedField).value_or("")};
+  CO_TRY(Signer found, co_await signer(claims, std::move(asked)));
+  Authentic& known = found.authentic;
+  if (request.method == "GET") co_return std::move(known);
+  const std::string host = host_of(known.actor.id);
   for (const signatures::SignatureClaim& claim : claims) {
     CO_TRY_VOID(co_await check_ahead(host, claim.signed_at));
   }
   if (!replays_.insert(claims, clock_.wall_now()))
     co_return fail(ErrorCode::kConflict, "this signed request was received before");
-  actors_.heard(known->actor.id);
-  known->claims = std::move(claims);
-  co_return *std::move(known);
+  actors_.heard(known.actor.id);
+  known.claims = std::move(claims);
+  co_return std::move(known);
 }
 
 Authenticator::Latest Authenticator::read_ahead(const std::string& text) {

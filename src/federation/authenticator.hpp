@@ -64,6 +64,10 @@ class Authenticator {
   // a request at most. A GET may be repeated.
   [[nodiscard]] Task<Result<Authentic>> authenticate(HttpRequest request, Gone gone = Gone::kRefused);
 
+  // For a front, whose core authenticates: that one of the request's signatures is genuine, by
+  // checked_text(). kNotFound if the key's owner is not there any more; else errors as above, but kConflict.
+  [[nodiscard]] Task<Result<std::string>> check(HttpRequest request);
+
   // The request that was just authenticated so was answered. If it was refused for now (429, 5xx), who sends
   // the very same again is heard: some do within the second, and proxies, too.
   void answered(const Authentic& sender, const HttpResponse& response) {
@@ -77,9 +81,22 @@ class Authenticator {
   [[nodiscard]] RemoteKeys& keys() { return actors_; }
 
  private:
-  Task<std::optional<Authentic>> signer_known(std::vector<signatures::SignatureClaim> claims);
-  Task<Result<Authentic>> signer(signatures::SignatureClaim claim, IpAddress asker, Gone gone);
-  Task<bool> is_genuine(signatures::SignatureClaim claim, crypto::PublicKey key);
+  using Claims = std::vector<signatures::SignatureClaim>;
+  struct Signer {
+    Authentic authentic;
+    signatures::SignatureClaim claim;
+    crypto::PublicKey key;
+  };
+  // Whose key it takes to know them, and what a front says of it.
+  struct Asked {
+    IpAddress peer;
+    Gone gone = Gone::kRefused;
+    std::string checked = {};
+  };
+  Task<std::optional<Signer>> signer_known(Claims claims, std::string checked);
+  Task<Result<Signer>> signer_fetched(signatures::SignatureClaim claim, Asked asked);
+  Task<Result<Signer>> signer(Claims claims, Asked asked);
+  Task<bool> is_genuine(signatures::SignatureClaim claim, crypto::PublicKey key, std::string checked);
 
   using Latest = std::map<std::string, WallTime>;  // by host
   static Latest read_ahead(const std::string& text);

@@ -34,6 +34,8 @@ class Machine {
   [[nodiscard]] virtual std::optional<std::int64_t> room() const = 0;
   // None if a proxy has it.
   [[nodiscard]] virtual std::optional<WallTime> certificate_until() const = 0;
+  // Of a core, its fronts as they are now: cluster::Fronts::status(). None of a node in one process.
+  [[nodiscard]] virtual std::optional<json::array> fronts() const { return std::nullopt; }
   // Reads the configuration and the certificate again. On error nothing changes. {"changed": [keys],
   // "restart": [keys]}: what holds from now on, and what will after a restart.
   [[nodiscard]] virtual Task<Result<json::object>> reload() = 0;

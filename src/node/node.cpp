@@ -385,6 +385,8 @@ void Node::add_health(json::object& status) const {
   if (parts_->environment.machine == nullptr) return;
   if (const std::optional<WallTime> until = parts_->environment.machine->certificate_until())
     status["certificate_until"] = std::chrono::floor<std::chrono::seconds>(*until).time_since_epoch().count();
+  if (std::optional<json::array> fronts = parts_->environment.machine->fronts())
+    status["fronts"] = *std::move(fronts);
   if (const std::optional<health::Disk> disk = parts_->environment.machine->disk())
     status["disk"] = json::object{{"size", disk->size}, {"free", disk->free}, {"used", disk->used}};
   if (std::optional<json::object> forecast = health.growth.status())

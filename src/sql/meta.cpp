@@ -1,8 +1,17 @@
 #include "sql/meta.hpp"
 
 #include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "base/bytes.hpp"
+#include "sql/libpq.hpp"
 
 namespace tagring::sql {
+namespace {
+constexpr const char* kByName = "SELECT encode(value, 'hex') FROM meta WHERE name = $1";
+constexpr std::string_view kNoTable = "42P01";  // SQLSTATE undefined_table
+}  // namespace
 
 Task<Result<std::optional<std::string>>> SqliteMeta::get(std::string name) {
   return database_.read([name = std::move(name)](Connection& db) -> Result<std::optional<std::string>> {
@@ -54,6 +63,27 @@ Result<std::uint64_t> last_number(Connection& connection, const std::string& cou
   Statement last = connection.query("SELECT value FROM counters WHERE name = ?", counter);
   TRY(const bool row, last.step());
   return row ? last.number(0) : 0;
+}
+
+Result<std::optional<std::string>> remembered(const std::string& dsn, const std::string& name) {
+  const std::array<const char*, 6> keys = {"dbname",           "connect_timeout", "tcp_user_timeout",
+                                           "application_name", "client_encoding", nullptr};
+  const std::array<const char*, 6> values = {dsn.c_str(), "5", "5000", "tagring front", "UTF8", nullptr};
+  const PostgresLink link(PQconnectdbParams(keys.data(), values.data(), /*expand_dbname=*/1));
+  if (!link) return fail(ErrorCode::kUnavailable, "PostgreSQL: out of memory");
+  if (PQstatus(link.get()) != CONNECTION_OK)
+    return fail(ErrorCode::kUnavailable, "PostgreSQL: " + one_line(PQerrorMessage(link.get())));
+  const char* const parameter = name.c_str();
+  const PostgresAnswer rows(
+      PQexecParams(link.get(), kByName, 1, nullptr, &parameter, nullptr, nullptr, /*resultFormat=*/0));
+  const char* const state = PQresultErrorField(rows.get(), PG_DIAG_SQLSTATE);
+  if (state != nullptr && std::string_view(state) == kNoTable) return std::nullopt;
+  if (PQresultStatus(rows.get()) != PGRES_TUPLES_OK)
+    return fail(ErrorCode::kInvalid, "PostgreSQL: " + one_line(PQerrorMessage(link.get())));
+  if (PQntuples(rows.get()) == 0) return std::nullopt;
+  std::optional<std::string> value = from_hex(PQgetvalue(rows.get(), 0, 0));
+  if (!value) return fail(ErrorCode::kCorrupt, "PostgreSQL: what is remembered cannot be read");
+  return value;
 }
 
 }  // namespace tagring::sql

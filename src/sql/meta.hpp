@@ -34,4 +34,10 @@ Result<std::uint64_t> reserve_numbers(Connection& connection, const std::string&
 // Inside a job: the last number given out, 0 if none.
 Result<std::uint64_t> last_number(Connection& connection, const std::string& counter);
 
+// For a process that has no part in the database: the value of that name, of the node whose tables are in the
+// first schema of the search path; none also where there are no tables. `dsn` is a connection string of
+// libpq. Blocks, for at most some seconds. kUnavailable if the server does not answer, kInvalid if the table
+// may not be read.
+Result<std::optional<std::string>> remembered(const std::string& dsn, const std::string& name);
+
 }  // namespace tagring::sql

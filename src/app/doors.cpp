@@ -1,0 +1,186 @@
+#include "app/doors.hpp"
+
+#include <fmt/format.h>
+
+#include "machine/checks.hpp"
+#include "machine/systemd.hpp"
+#include "proxies/networks.hpp"
+
+namespace tagring::app {
+namespace {
+
+constexpr Duration kGrace = std::chrono::seconds(5);
+constexpr Duration kCertificateEvery = std::chrono::seconds(20);
+constexpr unsigned kForProxies = 0660;  // the mode of listen.socket
+
+// What the supervisor holds of that kind; -1 if there is nothing.
+std::vector<int> inherited_of(bool is_unix) {
+  std::vector<int> taken;
+  for (const machine::InheritedSocket& socket : machine::inherited_sockets())
+    if (socket.path.empty() != is_unix) taken.push_back(socket.number);
+  if (taken.empty()) taken.push_back(-1);
+  return taken;
+}
+
+}  // namespace
+
+Result<void> Doors::check() {
+  TRY_VOID(check_certificate());
+  return check_inherited();
+}
+
+Result<void> Doors::check_certificate() {
+  TRY(certificate_until_, until_of(config_));
+  return {};
+}
+
+Result<std::optional<WallTime>> Doors::until_of(const config::Config& config) const {
+  if (config.is_plain()) return std::nullopt;
+  const Result<crypto::CertificateFacts> facts = machine::certificate_of(config, clock_.wall_now());
+  if (!facts) {
+    const ErrorCode code =
+        facts.error().code == ErrorCode::kNotFound ? ErrorCode::kNotFound : ErrorCode::kInvalid;
+    return fail(code, fmt::format("{}: {}", config_file_.string(), facts.error().message));
+  }
+  return facts->until;
+}
+
+// Another port than that of the configuration would be served, and nobody would know why nobody comes.
+Result<void> Doors::check_inherited() const {
+  const bool has_tcp = !config_.is_plain() || config_.listen_socket.empty();
+  // It would take connections on the machine that stands by, and nobody would answer them.
+  if (config_.standby && !machine::inherited_sockets().empty())
+    return fail(
+        ErrorCode::kInvalid,
+        "with database.standby nobody may listen for the node: \"systemctl disable --now tagring.socket\"");
+  for (const machine::InheritedSocket& socket : machine::inherited_sockets()) {
+    const bool is_asked_for = socket.path.empty() ? has_tcp && socket.port == config_.listen_port
+                                                  : socket.path == config_.listen_socket;
+    if (is_asked_for) continue;
+    const std::string there = socket.path.empty() ? fmt::format("port {}", socket.port) : socket.path;
+    const std::string here =
+        has_tcp ? fmt::format("port {}", config_.listen_port) : config_.listen_socket.string();
+    return fail(
+        ErrorCode::kInvalid,
+        fmt::format("systemd's tagring.socket has {}, but [listen] in {} asks for {}: \"systemctl edit "
+                    "tagring.socket\" sets another ListenStream, \"systemctl disable --now "
+                    "tagring.socket\" does without",
+                    there, config_file_.string(), here));
+  }
+  return {};
+}
+
+Result<void> Doors::listen_at(server::HttpServerOptions options, HttpHandler handler) {
+  TRY(auto server,
+      server::HttpServer::open(std::move(options), executors_.io, executors_.node, std::move(handler)));
+  servers_.push_back(std::move(server));
+  return {};
+}
+
+Result<void> Doors::open(server::HttpServerOptions options, HttpHandler handler) {
+  TRY_VOID(listen_at(std::move(options), std::move(handler)));
+  servers_.back()->accept();
+  return {};
+}
+
+Result<void> Doors::open_outside(const HttpHandler& handler) {
+  server::HttpServerOptions outside;
+  outside.trusted_proxies = config_.trusted_proxies;
+  outside.budget = &budget_;
+  if (!config_.listen_socket.empty()) {
+    server::HttpServerOptions socket = outside;
+    socket.socket_path = config_.listen_socket;
+    socket.socket_mode = kForProxies;
+    for (const int inherited : inherited_of(true)) {
+      socket.inherited = inherited;
+      TRY_VOID(listen_at(socket, handler));
+    }
+  }
+  if (!config_.is_plain() || config_.listen_socket.empty()) {
+    outside.bind_address = *config_.listen_address;  // Config has filled it in
+    outside.port = config_.listen_port;
+    outside.certificate_file = config_.certificate;
+    outside.key_file = config_.key;
+    outside.proxy_protocol = config_.proxy_protocol;
+    for (const int inherited : inherited_of(false)) {
+      outside.inherited = inherited;
+      TRY_VOID(listen_at(outside, handler));
+    }
+  }
+  outside_ = servers_.size();
+  return {};
+}
+
+void Doors::accept() {
+  for (std::size_t i = 0; i < outside_; ++i) servers_[i]->accept();
+}
+
+Result<void> Doors::open_metrics(HttpHandler handler) {
+  if (config_.metrics_port == 0) return {};
+  server::HttpServerOptions metrics;
+  metrics.bind_address = config_.metrics_address;
+  metrics.port = config_.metrics_port;
+  return open(std::move(metrics), std::move(handler));
+}
+
+// Whom they name has their share of the budgets, as who comes from outside.
+Result<void> Doors::open_for_processes(IpAddress address, std::uint16_t port, HttpHandler handler) {
+  server::HttpServerOptions inside;
+  inside.bind_address = address;
+  inside.port = port;
+  inside.budget = &budget_;
+  inside.trusted_proxies = {{.address = {}, .bits = 0}};
+  return open(std::move(inside), std::move(handler));
+}
+
+void Doors::trust(const proxies::Networks& proxies) {
+  for (std::size_t i = 0; i < outside_; ++i) servers_[i]->trust(proxies);
+}
+
+Result<void> Doors::take_certificate(const config::Config& config) {
+  TRY(const std::optional<WallTime> until, until_of(config));
+  for (std::size_t i = 0; i < outside_; ++i) {
+    TRY_VOID(servers_[i]->take_certificate(config.certificate, config.key));
+  }
+  certificate_until_ = until;
+  return {};
+}
+
+Doors::Times Doors::certificate_times() const {
+  Times times;
+  for (const std::filesystem::path& file : {config_.certificate, config_.key}) {
+    std::error_code error;
+    times.push_back(std::filesystem::last_write_time(file, error));
+  }
+  return times;
+}
+
+// Whoever renews it writes two files, one after the other: what does not fit together yet is tried again.
+Task<void> Doors::watch_certificate(Log& log, std::function<Task<void>()> after) {
+  Times taken = certificate_times();
+  std::string reason;
+  while (!config_.is_plain()) {
+    const Instant next = clock_.now() + kCertificateEvery;
+    co_await clock_.sleep_until(next);
+    Times now = certificate_times();
+    if (now == taken) continue;
+    const Result<void> done = take_certificate(config_);
+    if (done) {
+      taken = std::move(now);
+      reason.clear();
+      log.info("certificate_renewed", {{"until", to_rfc3339(*certificate_until_)}});
+    } else if (reason != done.error().message) {
+      reason = done.error().message;
+      log.error("certificate_refused", {{"because", reason}, {"until_then", "the one before is used"}});
+    } else {
+      continue;
+    }
+    co_await after();
+  }
+}
+
+Task<void> Doors::stop() {
+  for (const auto& server : servers_) co_await server->stop(kGrace);
+}
+
+}  // namespace tagring::app

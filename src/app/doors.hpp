@@ -1,0 +1,76 @@
+// Where a process of a node listens, and the certificate that it shows there.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "base/log.hpp"
+#include "budget/manager.hpp"
+#include "config/config.hpp"
+#include "proxies/networks.hpp"
+#include "server/http_server.hpp"
+
+namespace tagring::app {
+
+class Doors {
+ public:
+  // The executors of connections, and of what answers.
+  struct Executors {
+    Executor io;
+    Executor node;
+  };
+  Doors(const config::Config& config, std::filesystem::path config_file, budget::Manager& budget,
+        Executors executors, Clock& clock)
+      : config_(config),
+        config_file_(std::move(config_file)),
+        budget_(budget),
+        executors_(std::move(executors)),
+        clock_(clock) {}
+
+  // Before anything is touched: with a wrong certificate nobody would ever speak to this node, and a socket
+  // that systemd has for another port than that of the configuration would be served for nobody.
+  [[nodiscard]] Result<void> check();
+  [[nodiscard]] Result<void> check_certificate();
+  // [listen]. Who comes from outside waits until accept().
+  [[nodiscard]] Result<void> open_outside(const HttpHandler& handler);
+  void accept();
+  // Another one, which answers at once.
+  [[nodiscard]] Result<void> open(server::HttpServerOptions options, HttpHandler handler);
+  // metrics.port, if there is one.
+  [[nodiscard]] Result<void> open_metrics(HttpHandler handler);
+  // Listens for the other processes of the node, whose secret the handler asks for (cluster/channel.hpp).
+  [[nodiscard]] Result<void> open_for_processes(IpAddress address, std::uint16_t port, HttpHandler handler);
+
+  // That of `config`, if it is one that others take. On error nothing changes.
+  [[nodiscard]] Result<void> take_certificate(const config::Config& config);
+  void trust(const proxies::Networks& proxies);
+  // Until it is cancelled: takes the certificate again when its files change, and then runs `after`.
+  [[nodiscard]] Task<void> watch_certificate(Log& log, std::function<Task<void>()> after);
+  // Until when it is good; nothing if a proxy has it.
+  [[nodiscard]] std::optional<WallTime> certificate_until() const { return certificate_until_; }
+
+  // Lets running requests finish.
+  [[nodiscard]] Task<void> stop();
+
+ private:
+  // When a file was changed last; a link counts as what it leads to.
+  using Times = std::vector<std::filesystem::file_time_type>;
+  [[nodiscard]] Result<std::optional<WallTime>> until_of(const config::Config& config) const;
+  [[nodiscard]] Result<void> check_inherited() const;
+  [[nodiscard]] Times certificate_times() const;
+  [[nodiscard]] Result<void> listen_at(server::HttpServerOptions options, HttpHandler handler);
+
+  const config::Config& config_;
+  const std::filesystem::path config_file_;
+  budget::Manager& budget_;
+  const Executors executors_;
+  Clock& clock_;
+  std::optional<WallTime> certificate_until_;
+  std::vector<std::unique_ptr<server::HttpServer>> servers_;
+  std::size_t outside_ = 0;  // the first so many of them are for everybody
+};
+
+}  // namespace tagring::app

@@ -1,0 +1,140 @@
+#include "app/front_daemon.hpp"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <csignal>
+#include <fmt/core.h>
+#include <thread>
+
+#include "base/json.hpp"
+#include "base/runtime.hpp"
+#include "crypto/key.hpp"
+#include "machine/systemd.hpp"
+#include "sql/meta.hpp"
+
+namespace tagring::app {
+namespace asio = boost::asio;
+
+FrontDaemon::FrontDaemon(config::Config config, std::filesystem::path config_file, bool json,
+                         cluster::Place inside)
+    : config_(std::move(config)),
+      config_file_(std::move(config_file)),
+      json_(json),
+      inside_(inside),
+      pool_(std::max(2U, std::thread::hardware_concurrency())),
+      workers_(pool_.get_executor()),
+      clock_(loop_.get_executor()),
+      log_(Log::to_stderr(config_.log_level, config_.log_format, &clock_)),
+      budget_(config_.budgets, clock_),
+      doors_(config_, config_file_, budget_, {pool_.get_executor(), loop_.get_executor()}, clock_),
+      resolver_(resolver_options(config_, budget_)) {}
+
+Result<void> FrontDaemon::run() {
+  static_cast<void>(std::signal(SIGHUP, SIG_IGN));  // until wait_for_the_end() takes it
+  Result<void> result;
+  asio::co_spawn(loop_, serve_into(this, &result), [](std::exception_ptr error) {
+    if (error) std::rethrow_exception(error);
+  });
+  const auto keep_running = asio::make_work_guard(loop_);
+  loop_.run();
+  pool_.stop();
+  pool_.join();
+  return result;
+}
+
+Task<void> FrontDaemon::serve_into(FrontDaemon* daemon, Result<void>* result) {
+  *result = co_await daemon->serve();
+  daemon->tasks_.cancel();
+  co_await daemon->tasks_.join();
+  daemon->loop_.stop();
+}
+
+Task<Result<void>> FrontDaemon::serve() {
+  CO_TRY_VOID(doors_.check());
+  CO_TRY_VOID(co_await open());
+  CO_TRY_VOID(listen());
+  tasks_.spawn("watchdog", please_watchdog(clock_));
+  tasks_.spawn("announce", front_->announce());
+  tasks_.spawn("certificate", doors_.watch_certificate(log_, []() -> Task<void> { co_return; }));
+  say_ready();
+  co_await wait_for_the_end();
+  machine::notify_systemd("STOPPING=1");
+  log_.info("stopping");
+  co_await doors_.stop();
+  co_return Result<void>();
+}
+
+Task<Result<std::string>> FrontDaemon::remembered(std::string name) {
+  auto look = [dsn = config_.postgres, name] { return sql::remembered(dsn, name); };
+  CO_TRY(std::optional<std::string> value, co_await workers_.run(std::move(look)));
+  if (value) co_return *std::move(value);
+  co_return fail(
+      ErrorCode::kInvalid,
+      "the database of database.postgres has no core yet: start \"tagring run --role core\" first");
+}
+
+Task<Result<void>> FrontDaemon::open() {
+  CO_TRY(const std::string pem, co_await remembered(kKeyName));
+  CO_TRY(crypto::PrivateKey key, crypto::PrivateKey::from_pem(pem));
+  CO_TRY_VOID(co_await remembered(kCoreName));
+  CO_TRY(http_, net::BeastHttpClient::make(client_options(config_), pool_.get_executor(), resolver_));
+  CO_TRY(inside_http_, InsideClient::make(pool_.get_executor()));
+  cluster::Front::Options options{.place = inside_.text(),
+                                  .secret = cluster::secret_of(key),
+                                  .find_core = [this] { return remembered(kCoreName); }};
+  identity_.emplace(config_.origin(), std::move(key), config_.contact, config_.moved_from);
+  const Runtime runtime{clock_, loop_.get_executor(), workers_, log_, Rng(random_seed())};
+  front_ = std::make_unique<cluster::Front>(std::move(options), *identity_, budget_,
+                                            cluster::Front::Clients{*http_, inside_http_->client()}, runtime);
+  co_return Result<void>();
+}
+
+Result<void> FrontDaemon::listen() {
+  TRY_VOID(doors_.open_for_processes(inside_.address, inside_.port, [this](HttpRequest request) {
+    return front_->answer_core(std::move(request));
+  }));
+  TRY_VOID(doors_.open_metrics([this](HttpRequest request) { return front_->probe(std::move(request)); }));
+  TRY_VOID(doors_.open_outside([this](HttpRequest request) { return front_->answer(std::move(request)); }));
+  doors_.accept();
+  return {};
+}
+
+void FrontDaemon::say_ready() {
+  if (json_) {
+    fmt::print("{}\n", json::serialize(
+                           json::object{{"ready", true}, {"origin", config_.origin()}, {"role", "front"}}));
+  } else {
+    fmt::print("tagring {} is a front of {}; stop with Ctrl-C\n", TAGRING_VERSION, config_.origin());
+  }
+  std::fflush(stdout);
+  log_.info("started", {{"version", TAGRING_VERSION}, {"origin", config_.origin()}, {"role", "front"}});
+  machine::notify_systemd("READY=1\nSTATUS=");
+}
+
+Task<void> FrontDaemon::wait_for_the_end() {
+  asio::signal_set signals(loop_, SIGINT, SIGTERM, SIGHUP);
+  for (;;) {
+    const int signal = co_await signals.async_wait(asio::use_awaitable);
+    if (signal != SIGHUP) co_return;
+    const Result<void> done = reload();
+    if (!done) log_.error("reload_failed", {{"because", done.error().message}});
+  }
+}
+
+// What may change while it runs: the certificate, whom it trusts, and what is logged.
+Result<void> FrontDaemon::reload() {
+  TRY(const config::Config fresh, config::Config::load(config_file_));
+  if (fresh.is_plain() != config_.is_plain())
+    return fail(ErrorCode::kInvalid, "listen.certificate: whether there is one changes with a restart only");
+  TRY_VOID(doors_.take_certificate(fresh));
+  doors_.trust(fresh.trusted_proxies);
+  log_.set_least(fresh.log_level);
+  config_.certificate = fresh.certificate;
+  config_.key = fresh.key;
+  log_.info("reloaded");
+  return {};
+}
+
+}  // namespace tagring::app

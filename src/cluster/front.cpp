@@ -1,0 +1,161 @@
+#include "cluster/front.hpp"
+
+#include <fmt/format.h>
+
+#include "cluster/channel.hpp"
+#include "federation/checked_signature.hpp"
+#include "federation/version.hpp"
+#include "http/http_error.hpp"
+#include "signatures/claim.hpp"
+
+namespace tagring::cluster {
+namespace {
+
+signatures::SignaturePolicy policy_of(const federation::Identity& identity) {
+  signatures::SignaturePolicy policy;
+  policy.authorities = {identity.authority()};
+  return policy;
+}
+
+HttpResponse no_core() {
+  HttpResponse response = error_response({ErrorCode::kUnavailable, "this node changes its machine"});
+  response.headers.set("Retry-After", "5");
+  return response;
+}
+
+bool is_stream(const HttpRequest& request) {
+  return path_of(request.target).starts_with("/api/v1/streaming") ||
+         request.headers.find("Upgrade").has_value();
+}
+
+}  // namespace
+
+Front::Front(Options options, const federation::Identity& identity, budget::Manager& budget, Clients clients,
+             const Runtime& runtime)
+    : options_(std::move(options)),
+      clients_(clients),
+      clock_(runtime.clock),
+      log_(runtime.log),
+      client_(identity, clients.outside, runtime),
+      keys_(budget, client_, runtime),
+      authenticator_(policy_of(identity), {}, keys_, runtime) {}
+
+// What is gone may have something to say of that: the core knows who was there before.
+Task<Result<void>> Front::check(HttpRequest* request) {
+  if (!request->headers.find("Signature") || request->method == "GET") co_return Result<void>();
+  const Result<std::string> checked = co_await authenticator_.check(*request);
+  if (!checked && checked.error().code != ErrorCode::kNotFound) co_return std::unexpected(checked.error());
+  if (checked) request->headers.add(std::string(federation::kCheckedField), *checked);
+  co_return Result<void>();
+}
+
+Task<HttpResponse> Front::answer(HttpRequest request) {
+  if (path_of(request.target) == "/livez") co_return co_await probe(std::move(request));
+  if (is_stream(request))
+    co_return error_response({ErrorCode::kUnavailable, "streams are not to be had here; read the timeline"});
+  if (request.headers.find(federation::kCheckedField))
+    co_return error_response({ErrorCode::kInvalid, "a field that is for this node's own processes"});
+  const Result<void> checked = co_await check(&request);
+  if (!checked) {
+    ++refused_;
+    co_return federation::not_authentic(checked.error());
+  }
+  const bool may_repeat = request.method == "GET" || request.method == "HEAD";
+  const std::optional<std::string> field = request.headers.find(federation::kCheckedField);
+  for (int tries = 0; tries < (may_repeat ? 2 : 1); ++tries) {
+    co_await look_for_core();
+    Result<HttpCall> call = to_core(request, core_, clock_.now() + kCoreTimeout);
+    if (!call) break;
+    if (field) call->headers.add(std::string(federation::kCheckedField), *field);
+    const Result<HttpResponse> answer = co_await ask_core(*std::move(call));
+    if (!answer) continue;
+    ++brought_;
+    HttpResponse response = *answer;
+    response.headers = end_to_end(response.headers);
+    co_return response;
+  }
+  ++unanswered_;
+  co_return no_core();
+}
+
+Task<Result<HttpResponse>> Front::ask_core(HttpCall call) {
+  const std::string core = core_;
+  call.headers.add(std::string(kSecretField), options_.secret);
+  call.headers.add(std::string(kFrontField), options_.place);
+  Result<HttpResponse> answer = co_await clients_.inside.send(std::move(call));
+  const bool answers = answer.has_value() && answer->status != 403;
+  if (core == core_ && answers != core_answers_) {
+    core_answers_ = answers;
+    if (answers)
+      log_.info("core_found", {{"at", core_}});
+    else
+      log_.warn("core_lost",
+                {{"at", core}, {"because", answer ? "it is of another node" : answer.error().message}});
+  }
+  co_return answer;
+}
+
+// A core that has died does not say so: who takes over has written down where it is.
+Task<void> Front::look_for_core() {
+  const bool is_due = !looked_ || clock_.now() - *looked_ >= kLookEvery;
+  if (core_answers_ || !is_due) co_return;
+  looked_ = clock_.now();
+  Result<std::string> found = co_await options_.find_core();
+  if (found) core_ = *std::move(found);
+}
+
+Task<HttpResponse> Front::answer_core(HttpRequest request) {
+  if (!shows(request.headers, options_.secret))
+    co_return error_response({ErrorCode::kDenied, "only this node's core may ask here"});
+  if (path_of(request.target) != kSendPath) co_return error_response({ErrorCode::kNotFound, "no such page"});
+  Result<HttpCall> call = from_core(std::move(request), clock_.now());
+  if (!call) co_return error_response(call.error());
+  ++sent_;
+  co_return to_answer(co_await clients_.outside.send(*std::move(call)));
+}
+
+Task<void> Front::announce() {
+  for (;;) {
+    co_await look_for_core();
+    HttpRequest news;
+    news.method = "POST";
+    news.target = kFrontPath;
+    news.body = json::serialize(report());
+    Result<HttpCall> call = to_core(std::move(news), core_, clock_.now() + kAnnounceEvery);
+    if (call) co_await ask_core(*std::move(call));
+    const Instant next = clock_.now() + (core_answers_ ? kAnnounceEvery : kLookEvery);
+    co_await clock_.sleep_until(next);
+  }
+}
+
+json::object Front::report() const {
+  return {{"role", "front"},     {"at", options_.place},          {"version", federation::kVersion},
+          {"core", core_},       {"core_answers", core_answers_}, {"brought", brought_},
+          {"refused", refused_}, {"unanswered", unanswered_},     {"sent", sent_}};
+}
+
+Task<HttpResponse> Front::probe(HttpRequest request) {
+  const std::string_view path = path_of(request.target);
+  HttpResponse response;
+  response.headers.add("Content-Type", "application/json");
+  if (path == "/livez") {
+    response.body = json::serialize(json::object{{"alive", true}, {"role", "front"}});
+  } else if (path == "/readyz") {
+    response.status = core_answers_ ? 200 : 503;
+    response.body = json::serialize(json::object{{"ready", core_answers_}, {"core", core_}});
+  } else if (path == "/metrics") {
+    response.headers.set("Content-Type", "text/plain; version=0.0.4; charset=utf-8");
+    response.body = fmt::format(
+        "# TYPE tagring_front_core_answers gauge\ntagring_front_core_answers {}\n"
+        "# TYPE tagring_front_brought_total counter\ntagring_front_brought_total {}\n"
+        "# TYPE tagring_front_refused_total counter\ntagring_front_refused_total {}\n"
+        "# TYPE tagring_front_unanswered_total counter\ntagring_front_unanswered_total {}\n"
+        "# TYPE tagring_front_sent_total counter\ntagring_front_sent_total {}\n",
+        core_answers_ ? 1 : 0, brought_, refused_, unanswered_, sent_);
+  } else {
+    response = error_response({ErrorCode::kNotFound, "no such page"});
+  }
+  co_return response;
+}
+
+}  // namespace tagring::cluster

@@ -1,0 +1,190 @@
+"""A node of several processes on PostgreSQL: fronts that speak with the world, behind a balancer, a core, and one that waits. While posts
+flow, fronts and cores are killed again and again. Nothing acknowledged is lost, nothing is there twice, and the neighbours see one node.
+
+    python3 tests/cluster/fronts_test.py [seed]
+"""
+
+import http.client
+import json
+import random
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "demo"))
+sys.path.insert(0, str(ROOT / "tests" / "cluster"))
+sys.path.insert(0, str(ROOT / "tests" / "interop" / "real"))
+from balancer import Balancer  # noqa: E402
+from network import Failure, node_host, wait_for  # noqa: E402
+from postgres import Postgres, programs  # noqa: E402
+from standby_test import NODES, ORIGINS, READER, TAGS, TWICE, Checks, Flow, Machine, TwoMachines  # noqa: E402
+
+CORES, FRONTS = [0, 1], [2, 3]
+INSIDE = 7946
+FRONT_KILLS, CORE_KILLS = 4, 2
+
+
+class Process(Machine):
+    """One of the node's processes, on a machine of its own."""
+
+    def role(self):
+        return "core" if self.number in CORES else "front"
+
+    def inside(self):
+        return f"{self.network.machine_address(self.number)}:{INSIDE}"
+
+    def command(self):
+        return [self.network.binary, "run", "--json", "--role", self.role(), "--inside", self.inside(), "--config",
+                self.network.machine_config(self.number)]
+
+    def start(self):
+        self.said = {}
+        log = open(self.log_file(), "a")
+        self.process = subprocess.Popen(self.command(), stdout=subprocess.PIPE, stderr=log, text=True)
+        self.network.processes[f"machine{self.number}"] = self.process
+        threading.Thread(target=self._listen, args=(self.process.stdout, self.said), daemon=True).start()
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+
+    def get(self, port, path, headers=None):
+        connection = http.client.HTTPConnection(self.network.machine_address(self.number), port, timeout=10)
+        connection.request("GET", path, headers=headers or {})
+        answer = connection.getresponse()
+        return answer.status, answer.read().decode()
+
+
+class ManyMachines(TwoMachines):
+    def __init__(self, directory):
+        super().__init__(directory)
+        self.machines = [Process(self, i) for i in CORES + FRONTS]
+
+    def write_machines(self, database):
+        for self.active in [*FRONTS, 1, 0]:
+            address = self.machine_address(self.active)
+            proxies = 'trusted_proxies = ["127.0.0.1"]\nproxy_protocol = true' if self.active in FRONTS else ""
+            self.write_config(TWICE, extra=f'[database]\n{database}\n[metrics]\naddress = "{address}"\nport = {self.livez}\n',
+                              listen=f'address = "{address}"\n{proxies}')
+            file = self.machine_config(self.active)
+            file.write_text(file.read_text().replace('data = "data"', f'data = "data{self.active}"'))
+
+    def fronts(self):
+        return {front["at"]: front for front in self.cli(TWICE, "status").get("fronts", [])}
+
+
+def refusals(network, check):
+    """What cannot be is said, and changes nothing."""
+    binary, config = network.binary, network.machine_config(0)
+
+    def says(arguments, text):
+        done = subprocess.run([binary, "run", *arguments], capture_output=True, text=True, timeout=60)
+        return done.returncode == 2 and text in done.stderr
+
+    check("--inside without a role", lambda: says(["--config", config, "--inside", "127.0.0.1:7946"], "a node in one process is alone"))
+    check("a role without --inside", lambda: says(["--config", config, "--role", "core"], "--inside is missing"))
+    check("no place", lambda: says(["--config", config, "--role", "front", "--inside", "here"], "no address with a port"))
+    check("a front before there is a core",
+          lambda: says(["--config", config, "--role", "front", "--inside", "127.0.4.9:7946"],
+                       'has no core yet: start "tagring run --role core" first'))
+
+
+def suffer(network, flow, rng):
+    """The kills, in any order. How long after that of a core a post was acknowledged."""
+    kinds = ["front"] * FRONT_KILLS + ["core"] * CORE_KILLS
+    rng.shuffle(kinds)
+    times = []
+    for kind in kinds:
+        time.sleep(rng.uniform(0.5, 2))
+        if kind == "front":
+            machine = network.machines[rng.choice(FRONTS)]
+            machine.kill()
+            time.sleep(rng.uniform(0, 1))
+            machine.start()
+            machine.says("serves")
+            wait_for("both fronts", lambda: len(network.fronts()) == len(FRONTS))
+            continue
+        killed, other = network.machines[network.active], network.machines[1 - network.active]
+        other.says("stands by")
+        before = time.monotonic()
+        killed.kill()
+        served = other.says("serves")
+        network.active = 1 - network.active
+        wait_for("a post", lambda: flow.times and flow.times[-1] > served)
+        times.append(next(at for at in flow.times if at > served) - before)
+        print(f"  the core was killed: a post was acknowledged {times[-1]:.1f} s later", flush=True)
+        killed.start()
+        wait_for("both fronts", lambda: len(network.fronts()) == len(FRONTS))
+    return times
+
+
+def strangers(network, check):
+    core = network.machines[network.active]
+    check("who is no front is told nothing", lambda: core.get(INSIDE, "/actor")[0] == 403)
+    check("nor by a front who is no core", lambda: network.machines[FRONTS[0]].get(INSIDE, "/cluster/send")[0] == 403)
+    probe = network.machines[FRONTS[0]]
+    check("a front is ready", lambda: probe.get(network.livez, "/readyz")[0] == 200)
+    check("and counts", lambda: "tagring_front_brought_total" in probe.get(network.livez, "/metrics")[1])
+
+
+def test(network, server, seed):
+    check = Checks()
+    rng = random.Random(seed)
+    server.create("tagring")
+    dsn = f"host={server.directory} user=admin dbname=tagring"
+    network.write_machines(f'postgres = "{dsn}"\nstandby = true')
+    refusals(network, check)
+    places = [(network.machine_address(m), network.livez) for m in FRONTS]
+    with Balancer(network.node_address(TWICE), network.port, places):
+        network.machines[0].start()
+        network.machines[0].says("serves")
+        for machine in network.machines[1:]:
+            machine.start()
+        for front in FRONTS:
+            network.machines[front].says("serves")
+        for i in range(1, NODES):
+            network.start_node(i)
+        check("the network is one", network.is_whole)
+        check("the core knows its fronts", lambda: len(network.fronts()) == len(FRONTS))
+        for i in [TWICE, READER]:
+            network.cli(i, "subscribe", *TAGS)
+        check("subscriptions", lambda: network.is_settled(TWICE) and network.is_settled(READER))
+        network.start_origins(ORIGINS)
+        strangers(network, check)
+        flow = Flow(network)
+        try:
+            with flow:
+                times = suffer(network, flow, rng)
+                time.sleep(2)
+        except Failure as failure:
+            print(f"  FAIL  {failure}", flush=True)
+            check.failed += 1
+            return check
+        fronts = network.fronts()
+        check(f"fronts brought and sent: {[(f['brought'], f['sent']) for f in fronts.values()]}",
+              lambda: all(sum(f[what] for f in network.fronts().values()) > 0 for what in ["brought", "sent"]))
+        check("it is one node, also to its neighbours", flow.is_one_node)
+        print(f"  {len(flow.acknowledged)} of {len(flow.sent)} posts were acknowledged; {[round(t, 1) for t in times]} s without a core")
+        check("everything acknowledged is there, once", flow.is_whole, 180)
+    return check
+
+
+def main():
+    seed = int(sys.argv[1]) if len(sys.argv) > 1 else 1
+    try:
+        programs()
+    except Failure as failure:
+        print(f"skipped: {failure}\n0 passed, 0 failed")
+        return 0
+    print(f"seed {seed}")
+    with Postgres() as server, ManyMachines(ROOT / "run" / "fronts_test") as network:
+        check = test(network, server, seed)
+    print(f"{check.passed} passed, {check.failed} failed")
+    return 1 if check.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
