@@ -217,9 +217,8 @@ Result<void> Daemon::listen() {
       doors_.open_outside([node](HttpRequest request) { return answer_outside(node, std::move(request)); }));
   TRY_VOID(doors_.open_metrics(by(&node::Node::probe)));
   if (inside_) {
-    TRY_VOID(doors_.open_for_processes(inside_->address, inside_->port, [this, node](HttpRequest request) {
-      return fronts_->answer(std::move(request), node);
-    }));
+    TRY_VOID(doors_.open_for_fronts(
+        *inside_, [this, node](HttpRequest request) { return fronts_->answer(std::move(request), node); }));
   }
   server::HttpServerOptions control;
   control.socket_path = config_.data / "control.sock";

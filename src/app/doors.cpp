@@ -123,11 +123,19 @@ Result<void> Doors::open_metrics(HttpHandler handler) {
   return open(std::move(metrics), std::move(handler));
 }
 
-// Whom they name has their share of the budgets, as who comes from outside.
-Result<void> Doors::open_for_processes(IpAddress address, std::uint16_t port, HttpHandler handler) {
+// The core's own work is nobody's to pay.
+Result<void> Doors::open_inside(const cluster::Place& place, HttpHandler handler) {
   server::HttpServerOptions inside;
-  inside.bind_address = address;
-  inside.port = port;
+  inside.bind_address = place.address;
+  inside.port = place.port;
+  return open(std::move(inside), std::move(handler));
+}
+
+// Whom they name has a share of the budgets, as who comes from outside.
+Result<void> Doors::open_for_fronts(const cluster::Place& place, HttpHandler handler) {
+  server::HttpServerOptions inside;
+  inside.bind_address = place.address;
+  inside.port = place.port;
   inside.budget = &budget_;
   inside.trusted_proxies = {{.address = {}, .bits = 0}};
   return open(std::move(inside), std::move(handler));

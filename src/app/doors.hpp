@@ -9,6 +9,7 @@
 
 #include "base/log.hpp"
 #include "budget/manager.hpp"
+#include "cluster/channel.hpp"
 #include "config/config.hpp"
 #include "proxies/networks.hpp"
 #include "server/http_server.hpp"
@@ -42,7 +43,9 @@ class Doors {
   // metrics.port, if there is one.
   [[nodiscard]] Result<void> open_metrics(HttpHandler handler);
   // Listens for the other processes of the node, whose secret the handler asks for (cluster/channel.hpp).
-  [[nodiscard]] Result<void> open_for_processes(IpAddress address, std::uint16_t port, HttpHandler handler);
+  [[nodiscard]] Result<void> open_inside(const cluster::Place& place, HttpHandler handler);
+  // The same for fronts, who name whom they bring.
+  [[nodiscard]] Result<void> open_for_fronts(const cluster::Place& place, HttpHandler handler);
 
   // That of `config`, if it is one that others take. On error nothing changes.
   [[nodiscard]] Result<void> take_certificate(const config::Config& config);

@@ -92,9 +92,8 @@ Task<Result<void>> FrontDaemon::open() {
 }
 
 Result<void> FrontDaemon::listen() {
-  TRY_VOID(doors_.open_for_processes(inside_.address, inside_.port, [this](HttpRequest request) {
-    return front_->answer_core(std::move(request));
-  }));
+  TRY_VOID(doors_.open_inside(
+      inside_, [this](HttpRequest request) { return front_->answer_core(std::move(request)); }));
   TRY_VOID(doors_.open_metrics([this](HttpRequest request) { return front_->probe(std::move(request)); }));
   TRY_VOID(doors_.open_outside([this](HttpRequest request) { return front_->answer(std::move(request)); }));
   doors_.accept();
