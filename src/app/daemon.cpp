@@ -1,8 +1,6 @@
 #include "app/daemon.hpp"
 
 #include <algorithm>
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <csignal>
@@ -68,24 +66,7 @@ Daemon::Daemon(config::Config config, std::filesystem::path config_file, bool js
 Result<void> Daemon::run() {
   // What it makes is its own: keys and data. The sockets that others use have modes of their own.
   ::umask(S_IRWXG | S_IRWXO);
-  // Until wait_for_the_end() takes it: who asks for a reload must not end a node that has just been started.
-  static_cast<void>(std::signal(SIGHUP, SIG_IGN));
-  Result<void> result;
-  asio::co_spawn(loop_, serve_into(this, &result), [](std::exception_ptr error) {
-    if (error) std::rethrow_exception(error);
-  });
-  const auto keep_running = asio::make_work_guard(loop_);
-  loop_.run();
-  pool_.stop();
-  pool_.join();
-  return result;
-}
-
-Task<void> Daemon::serve_into(Daemon* daemon, Result<void>* result) {
-  *result = co_await daemon->serve();
-  daemon->tasks_.cancel();  // only now: until here a standby must hear of this process
-  co_await daemon->tasks_.join();
-  daemon->loop_.stop();
+  return run_process(loop_, pool_, tasks_, serve());
 }
 
 Task<Result<void>> Daemon::serve() {

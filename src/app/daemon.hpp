@@ -52,7 +52,6 @@ class Daemon final : public health::Machine {
   [[nodiscard]] Task<Result<json::object>> back_up() override;
 
  private:
-  static Task<void> serve_into(Daemon* daemon, Result<void>* result);
   Task<Result<void>> serve();
   Task<Result<void>> open();
   void tell_of_upgrade(const db::MigrationStep& step);

@@ -1,7 +1,5 @@
 #include "app/front_daemon.hpp"
 
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <csignal>
@@ -31,25 +29,7 @@ FrontDaemon::FrontDaemon(config::Config config, std::filesystem::path config_fil
       doors_(config_, config_file_, budget_, {pool_.get_executor(), loop_.get_executor()}, clock_),
       resolver_(resolver_options(config_, budget_)) {}
 
-Result<void> FrontDaemon::run() {
-  static_cast<void>(std::signal(SIGHUP, SIG_IGN));  // until wait_for_the_end() takes it
-  Result<void> result;
-  asio::co_spawn(loop_, serve_into(this, &result), [](std::exception_ptr error) {
-    if (error) std::rethrow_exception(error);
-  });
-  const auto keep_running = asio::make_work_guard(loop_);
-  loop_.run();
-  pool_.stop();
-  pool_.join();
-  return result;
-}
-
-Task<void> FrontDaemon::serve_into(FrontDaemon* daemon, Result<void>* result) {
-  *result = co_await daemon->serve();
-  daemon->tasks_.cancel();
-  co_await daemon->tasks_.join();
-  daemon->loop_.stop();
-}
+Result<void> FrontDaemon::run() { return run_process(loop_, pool_, tasks_, serve()); }
 
 Task<Result<void>> FrontDaemon::serve() {
   CO_TRY_VOID(doors_.check());

@@ -32,7 +32,6 @@ class FrontDaemon {
   Result<void> run();
 
  private:
-  static Task<void> serve_into(FrontDaemon* daemon, Result<void>* result);
   Task<Result<void>> serve();
   Task<Result<void>> open();
   Task<Result<std::string>> remembered(std::string name);

@@ -1,6 +1,9 @@
 #include "app/process.hpp"
 
 #include <algorithm>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/executor_work_guard.hpp>
+#include <csignal>
 #include <fmt/format.h>
 
 #include "crypto/key.hpp"
@@ -11,7 +14,31 @@
 namespace tagring::app {
 namespace {
 constexpr std::size_t kToOneProcess = 128;  // connections
+
+Task<void> serve_into(Task<Result<void>> serve, TaskGroup* tasks, boost::asio::io_context* loop,
+                      Result<void>* result) {
+  *result = co_await std::move(serve);
+  tasks->cancel();
+  co_await tasks->join();
+  loop->stop();
+}
+
 }  // namespace
+
+Result<void> run_process(boost::asio::io_context& loop, boost::asio::thread_pool& pool, TaskGroup& tasks,
+                         Task<Result<void>> serve) {
+  static_cast<void>(std::signal(SIGHUP, SIG_IGN));
+  Result<void> result;
+  boost::asio::co_spawn(loop, serve_into(std::move(serve), &tasks, &loop, &result),
+                        [](std::exception_ptr error) {
+                          if (error) std::rethrow_exception(error);
+                        });
+  const auto keep_running = boost::asio::make_work_guard(loop);
+  loop.run();
+  pool.stop();
+  pool.join();
+  return result;
+}
 
 std::uint64_t random_seed() {
   std::uint64_t seed = 0;

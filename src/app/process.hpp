@@ -2,6 +2,8 @@
 // supervisor wants of them.
 #pragma once
 
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/thread_pool.hpp>
 #include <memory>
 
 #include "base/task.hpp"
@@ -19,6 +21,12 @@ namespace tagring::app {
 // node its key.
 inline constexpr const char* kCoreName = "core";
 inline constexpr const char* kKeyName = "key";
+
+// Runs `serve` on the loop until it ends, and then cancels the other tasks and waits for them: until there a
+// standby must hear of this process. Blocks. SIGHUP is ignored until somebody takes it: who asks for a reload
+// must not end what has just been started.
+Result<void> run_process(boost::asio::io_context& loop, boost::asio::thread_pool& pool, TaskGroup& tasks,
+                         Task<Result<void>> serve);
 
 [[nodiscard]] std::uint64_t random_seed();
 [[nodiscard]] net::ResolverOptions resolver_options(const config::Config& config, budget::Manager& budget);

@@ -20,6 +20,8 @@ constexpr std::string_view kUrlField = "Tagring-Url";
 constexpr std::string_view kWaitField = "Tagring-Wait";
 constexpr std::string_view kSizeField = "Tagring-Size";
 constexpr std::string_view kStatusField = "Tagring-Status";
+// A front has this to say that the other side did not answer in time: or it would seem to be lost itself.
+constexpr Duration kForTheWay{2'000};
 constexpr std::size_t kPageMax = 16U << 20U;  // bytes of what a node answers to anybody
 
 template <class Number>
@@ -52,7 +54,8 @@ Headers without(const Headers& headers, bool (*leaves_out)(std::string_view)) {
 
 Result<HttpCall> call_to(std::string method, const std::string& place, std::string_view target,
                          Instant deadline) {
-  TRY(Url url, Url::parse(fmt::format("http://{}{}", place, target)));
+  TRY(Url url, Url::parse(fmt::format("http://{}/", place)));
+  url.target = target;  // as it came, however long: it is the core's to judge
   return HttpCall(std::move(method), std::move(url), deadline);
 }
 
@@ -97,7 +100,7 @@ HttpRequest from_front(HttpRequest request) {
 }
 
 Result<HttpCall> to_front(HttpCall call, const std::string& front, Instant now) {
-  TRY(HttpCall sent, call_to("POST", front, kSendPath, call.deadline));
+  TRY(HttpCall sent, call_to("POST", front, kSendPath, call.deadline + kForTheWay));
   sent.headers = call.headers;
   sent.headers.add(std::string(kMethodField), call.method);
   sent.headers.add(std::string(kUrlField), call.url.text());

@@ -24,8 +24,7 @@ HttpResponse no_core() {
 }
 
 bool is_stream(const HttpRequest& request) {
-  return path_of(request.target).starts_with("/api/v1/streaming") ||
-         request.headers.find("Upgrade").has_value();
+  return path_of(request.target).starts_with("/api/v1/streaming");
 }
 
 }  // namespace
@@ -64,10 +63,12 @@ Task<HttpResponse> Front::answer(HttpRequest request) {
   const std::optional<std::string> field = request.headers.find(federation::kCheckedField);
   for (int tries = 0; tries < (may_repeat ? 2 : 1); ++tries) {
     co_await look_for_core();
+    if (core_.empty()) break;
     Result<HttpCall> call = to_core(request, core_, clock_.now() + kCoreTimeout);
-    if (!call) break;
+    if (!call) co_return error_response(call.error());
     if (field) call->headers.add(std::string(federation::kCheckedField), *field);
     const Result<HttpResponse> answer = co_await ask_core(*std::move(call));
+    note_core(answer ? std::nullopt : std::optional(answer.error().message));
     if (!answer) continue;
     ++brought_;
     HttpResponse response = *answer;
@@ -79,20 +80,18 @@ Task<HttpResponse> Front::answer(HttpRequest request) {
 }
 
 Task<Result<HttpResponse>> Front::ask_core(HttpCall call) {
-  const std::string core = core_;
   call.headers.add(std::string(kSecretField), options_.secret);
   call.headers.add(std::string(kFrontField), options_.place);
-  Result<HttpResponse> answer = co_await clients_.inside.send(std::move(call));
-  const bool answers = answer.has_value() && answer->status != 403;
-  if (core == core_ && answers != core_answers_) {
-    core_answers_ = answers;
-    if (answers)
-      log_.info("core_found", {{"at", core_}});
-    else
-      log_.warn("core_lost",
-                {{"at", core}, {"because", answer ? "it is of another node" : answer.error().message}});
-  }
-  co_return answer;
+  co_return co_await clients_.inside.send(std::move(call));
+}
+
+void Front::note_core(const std::optional<std::string>& trouble) {
+  if (core_answers_ == !trouble) return;
+  core_answers_ = !trouble;
+  if (trouble)
+    log_.warn("core_lost", {{"at", core_}, {"because", *trouble}});
+  else
+    log_.info("core_found", {{"at", core_}});
 }
 
 // A core that has died does not say so: who takes over has written down where it is.
@@ -122,7 +121,13 @@ Task<void> Front::announce() {
     news.target = kFrontPath;
     news.body = json::serialize(report());
     Result<HttpCall> call = to_core(std::move(news), core_, clock_.now() + kAnnounceEvery);
-    if (call) co_await ask_core(*std::move(call));
+    if (call) {
+      const Result<HttpResponse> answer = co_await ask_core(*std::move(call));
+      // Nodes refuse this and that; but not that their fronts are there.
+      note_core(answer && answer->status == 204 ? std::nullopt
+                : answer                        ? std::optional<std::string>("it is no core of this node")
+                                                : std::optional(answer.error().message));
+    }
     const Instant next = clock_.now() + (core_answers_ ? kAnnounceEvery : kLookEvery);
     co_await clock_.sleep_until(next);
   }

@@ -53,6 +53,8 @@ class Front {
   static constexpr Duration kLookEvery{1'000};  // for another core
   Task<Result<void>> check(HttpRequest* request);
   Task<Result<HttpResponse>> ask_core(HttpCall call);
+  // None: it answered as the core does.
+  void note_core(const std::optional<std::string>& trouble);
   Task<void> look_for_core();
 
   const Options options_;

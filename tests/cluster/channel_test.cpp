@@ -71,6 +71,7 @@ TEST(Channel, AFrontSendsWhatTheCoreGivesIt) {
   const Result<HttpCall> passed = to_front(call, "10.0.0.6:7946", now);
   ASSERT_TRUE(passed);
   EXPECT_EQ(passed->url.text(), "http://10.0.0.6:7946/cluster/send");
+  EXPECT_GT(passed->deadline, call.deadline);  // it is not lost if the other side is slow
   const Result<HttpCall> made =
       from_core(arrived(*passed), now + std::chrono::hours(5));  // clocks of their own
   ASSERT_TRUE(made);

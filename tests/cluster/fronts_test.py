@@ -5,8 +5,8 @@ flow, fronts and cores are killed again and again. Nothing acknowledged is lost,
 """
 
 import http.client
-import json
 import random
+import ssl
 import subprocess
 import sys
 import threading
@@ -18,6 +18,7 @@ sys.path.insert(0, str(ROOT / "demo"))
 sys.path.insert(0, str(ROOT / "tests" / "cluster"))
 sys.path.insert(0, str(ROOT / "tests" / "interop" / "real"))
 from balancer import Balancer  # noqa: E402
+from liar_test import Named  # noqa: E402
 from network import Failure, node_host, wait_for  # noqa: E402
 from postgres import Postgres, programs  # noqa: E402
 from standby_test import NODES, ORIGINS, READER, TAGS, TWICE, Checks, Flow, Machine, TwoMachines  # noqa: E402
@@ -127,6 +128,19 @@ def strangers(network, check):
     check("nor by a front who is no core", lambda: network.machines[FRONTS[0]].get(INSIDE, "/cluster/send")[0] == 403)
     probe = network.machines[FRONTS[0]]
     check("a front is ready", lambda: probe.get(network.livez, "/readyz")[0] == 200)
+    outside = ssl.create_default_context(cafile=str(network.directory / "certs" / "ca.pem"))
+
+    def get(path, headers):
+        connection = http.client.HTTPSConnection(network.node_address(TWICE), network.port, context=Named(outside, node_host(TWICE)), timeout=10)
+        connection.request("GET", path, headers={"Host": f"{node_host(TWICE)}:{network.port}", **headers})
+        return connection.getresponse().status
+
+    check("from outside nobody vouches for a signature", lambda: get("/actor", {"Tagring-Checked": "ab"}) == 400)
+    document = {"Accept": "application/activity+json"}
+    check("who offers another protocol is answered", lambda: get("/actor", {**document, "Connection": "Upgrade", "Upgrade": "h2c"}) == 200)
+    check("what is long is brought, too", lambda: get("/actor?" + "a" * 4000, document) == 200)
+    check("a stream is not to be had", lambda: get("/api/v1/streaming/health", {}) == 503)
+    check("what the node refuses is no sign of its end", lambda: get("/metrics", {}) in (401, 403) and "core_lost" not in probe.log())
     check("and counts", lambda: "tagring_front_brought_total" in probe.get(network.livez, "/metrics")[1])
 
 
