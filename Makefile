@@ -50,6 +50,10 @@ bench: setup build demo-deps ui-deps ## measure; prints a table, writes build/be
 	@tools/build.py release benches
 	@python3 tools/bench.py
 
+bench-cluster: setup build demo-deps ## measure a node of several processes, as root; prints a table, writes build/cluster.json
+	@tools/build.py release cluster_bench
+	@python3 tools/bench_cluster.py
+
 deb: build ## the Debian package: build/deb/tagring_VERSION_amd64.deb
 	@tools/setup run build deb
 	@tools/deb
@@ -88,4 +92,4 @@ interop-deps: tests/interop/node_modules/.package-lock.json tests/interop/actors
 %/node_modules/.package-lock.json: %/package-lock.json
 	@echo "installing what is in $< (npm ci)"; cd $* && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error && touch node_modules/.package-lock.json
 
-.PHONY: help run test test-fast test-night interop-real mutants fuzz soak versions build abuse bench deb dist lint format page clean setup setup-run setup-build demo-deps interop-deps ui-deps
+.PHONY: help run test test-fast test-night interop-real mutants fuzz soak versions build abuse bench bench-cluster deb dist lint format page clean setup setup-run setup-build demo-deps interop-deps ui-deps

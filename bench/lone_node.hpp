@@ -17,6 +17,7 @@
 #include "figures.hpp"
 #include "net/system_clock.hpp"
 #include "node/node.hpp"
+#include "signed_posts.hpp"
 
 namespace tagring::bench {
 
@@ -41,8 +42,6 @@ class MemoryHttp final : public HttpClient {
     co_return answer(call);
   }
 };
-
-inline unsigned cores() { return std::max(2U, std::thread::hardware_concurrency()); }
 
 // How often a second all cores together do `work`.
 inline double rate_on_all_cores(const std::function<void()>& work) {

@@ -22,7 +22,10 @@ def programs():
 
 
 class Postgres:
-    """Use as a context manager. The user is "admin"; whoever reaches the socket is let in."""
+    """Use as a context manager. The user is "admin"; whoever reaches the socket is let in. `durable`: what is committed is on the disk."""
+
+    def __init__(self, durable=False):
+        self.settings = [] if durable else ["-F"]
 
     def __enter__(self):
         self.directory = tempfile.mkdtemp(prefix="postgres")
@@ -42,7 +45,7 @@ class Postgres:
 
     def start(self):
         with open(f"{self.directory}/log", "a") as log:
-            self.process = subprocess.Popen([programs() / "postgres", "-D", self.data, "-k", self.directory, "-c", "listen_addresses=", "-F"],
+            self.process = subprocess.Popen([programs() / "postgres", "-D", self.data, "-k", self.directory, "-c", "listen_addresses=", *self.settings],
                                             cwd="/", stdout=log, stderr=log, **self.who)
         wait_for("PostgreSQL", self.answers)
 
@@ -79,6 +82,7 @@ class Replica(Postgres):
     """Another server that has all that `primary` has: that one's commits wait for it from here on. Use as a context manager."""
 
     def __init__(self, primary):
+        super().__init__()
         self.primary = primary
 
     def make(self, log):
