@@ -13,6 +13,7 @@
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 #include "base/result.hpp"
 
@@ -71,6 +72,14 @@ class Prepared {
   bool lent = false;
 };
 
+// Whose the tables of a PostgreSQL are (postgres_lock.hpp). Sessions as "tagring, process 17 from 192.0.2.1
+// since 2026-11-26 05:30 (pid 4711 there)".
+struct Tenure {
+  std::int64_t term = 0;             // of the last process that was the node; 0: there was none yet
+  std::string holder;                // empty: nobody is the node now
+  std::vector<std::string> waiting;  // that stand by, and look for their turn
+};
+
 // One connection to one database that nobody else uses meanwhile. Not thread-safe.
 class Backend {
  public:
@@ -95,6 +104,8 @@ class Backend {
   // last one still; else everything fails with kSuperseded from there on. SQLite: nothing, since no other
   // process gets in.
   virtual Result<void> take_term() { return {}; }
+  // PostgreSQL: whose the tables are. Inside a transaction. SQLite: nothing is known.
+  virtual Result<Tenure> tenure() { return Tenure(); }
 
   // Transactions that write and that only read. A connection that was lost is made again here, and nowhere
   // else.

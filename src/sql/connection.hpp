@@ -145,6 +145,7 @@ class Connection {
     return backend_->copy_in(command, rows);
   }
   Result<void> take_term() { return backend_->take_term(); }
+  Result<Tenure> tenure() { return backend_->tenure(); }
   Result<void> begin() { return backend_->begin(); }
   Result<void> commit() { return backend_->commit(); }
   Result<void> rollback() { return backend_->rollback(); }

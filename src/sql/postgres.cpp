@@ -8,6 +8,7 @@
 
 #include "sql/dialect.hpp"
 #include "sql/libpq.hpp"
+#include "sql/postgres_lock.hpp"
 #include "sql/postgres_session.hpp"
 #include "sql/postgres_values.hpp"
 
@@ -45,6 +46,10 @@ class Postgres final : public Backend {
   std::unique_ptr<Prepared> prepare(const char* sql, bool in_parts) override;
   Result<void> execute(const char* script) override;
   Result<void> take_term() override;
+  Result<Tenure> tenure() override {
+    TRY_VOID(leave_pipeline("tenure"));
+    return look_at_tenure(link_.get());
+  }
   Result<void> begin() override { return begin("BEGIN"); }
   Result<void> commit() override;
   Result<void> rollback() override {

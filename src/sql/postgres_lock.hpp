@@ -7,6 +7,7 @@
 
 #include "base/result.hpp"
 #include "base/time.hpp"
+#include "sql/backend.hpp"
 #include "sql/libpq.hpp"
 
 namespace tagring::sql {
@@ -27,6 +28,13 @@ Result<std::optional<LockHolder>> take_lock(PGconn* connection);
 
 // Who has it. `silence`: how long is a while.
 Result<std::optional<LockHolder>> look_at_lock(PGconn* connection, Duration silence);
+
+// Lets others see in look_at_tenure() that this session waits for the lock, until it ends or does no more.
+void stand_by(PGconn* connection, bool stands_by);
+
+// Who has the lock and who stands by, without those who have said nothing for some seconds. An error also
+// where there are no tables.
+Result<Tenure> look_at_tenure(PGconn* connection);
 
 // Ends the session of that process of the server if it has the lock, and so undoes what it had not committed.
 // Waits two seconds for that; whether it is done.

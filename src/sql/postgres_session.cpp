@@ -109,6 +109,7 @@ class Wait {
   Result<std::optional<std::string>> look() {
     if (!link_) {
       TRY(link_, connect(dsn_));
+      stand_by(link_.get(), true);
     }
     TRY(const std::optional<LockHolder> holder, look_at_lock(link_.get(), kSilence));
     free_looks_ = holder ? 0 : free_looks_ + 1;
@@ -118,7 +119,10 @@ class Wait {
     if (!holder && free_looks_ < kFreeLooks)
       return name_of(link_.get()) + " is in use by no process now, and whose it was may come back";
     TRY(const std::optional<LockHolder> other, take_lock(link_.get()));
-    if (!other) return std::nullopt;
+    if (!other) {
+      stand_by(link_.get(), false);
+      return std::nullopt;
+    }
     return in_use(link_.get(), *other);
   }
   void disconnect() { link_.reset(); }
@@ -149,6 +153,11 @@ Result<PostgresLink> await_session(const std::string& dsn, const StandingBy& tol
     if (!because) wait.disconnect();
     told(because ? **because : because.error().message);
   }
+}
+
+Result<Tenure> tenure_of(const std::string& dsn) {
+  TRY(const PostgresLink link, connect(dsn));
+  return look_at_tenure(link.get());
 }
 
 Result<PostgresLink> resume_session(const std::string& dsn, int former, std::int64_t term) {

@@ -17,6 +17,9 @@ Result<PostgresLink> begin_session(const std::string& dsn);
 // silent for five seconds. `told`: about once a second, for whom it waits, or why the server does not answer.
 Result<PostgresLink> await_session(const std::string& dsn, const StandingBy& told);
 
+// For who has no part in it: whose the tables are. Errors as open_postgres, and where there are no tables.
+Result<Tenure> tenure_of(const std::string& dsn);
+
 // Instead of a session that was lost, process `former` of the server. kSuperseded if the node is another
 // process meanwhile, or was: its `term` is not the last one.
 Result<PostgresLink> resume_session(const std::string& dsn, int former, std::int64_t term);

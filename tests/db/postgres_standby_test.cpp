@@ -16,7 +16,9 @@ namespace {
 
 using ::testing::Contains;
 using ::testing::Each;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 constexpr Duration kNoTime(0);
 constexpr Duration kLong = std::chrono::hours(1);
@@ -45,6 +47,7 @@ class PostgresStandbyTest : public testing::Test {
     PostgresServer::get().run(
         "SET search_path = " + schema_ +
         "; SELECT pg_terminate_backend(pid, 5000) FROM pg_locks WHERE locktype = 'advisory'"
+        " AND classid = 1952540530"
         " AND objid::bigint = hashtext(current_schema()) & 2147483647");
   }
   [[nodiscard]] PostgresLink session() const {
@@ -147,6 +150,33 @@ TEST_F(PostgresStandbyTest, AConnectionThatIsNotTheNodesIsNotMadeAgain) {
   ASSERT_FALSE(begun);
   EXPECT_EQ(begun.error().code, ErrorCode::kUnavailable);
 }
+
+// --- what others see of it ---------------------------------------------------------------------------------
+
+TEST_F(PostgresStandbyTest, WhoeverLooksSeesTheTermWhoHasItAndWhoWaits) {
+  auto first = open();
+  const auto by_itself = [&] {
+    return must(first->database->read([](Connection& db) { return db.tenure(); }));
+  };
+  EXPECT_EQ(by_itself().term, 1);
+  EXPECT_THAT(by_itself().holder, HasSubstr(fmt::format("tagring, process {}", ::getpid())));
+  EXPECT_THAT(by_itself().waiting, IsEmpty());
+  std::vector<Tenure> seen;
+  const auto second = await_session(dsn_, [&](const std::string&) {
+    if (first) seen.push_back(by_itself());
+    if (seen.size() == 2) first.reset();
+  });
+  ASSERT_TRUE(second);
+  ASSERT_EQ(seen.size(), 2U);
+  EXPECT_THAT(seen.at(1).waiting, ElementsAre(HasSubstr(fmt::format("tagring, process {}", ::getpid()))));
+  const auto after = tenure_of(dsn_);
+  ASSERT_TRUE(after) << after.error().message;
+  EXPECT_EQ(after->term, 1);
+  EXPECT_THAT(after->waiting, IsEmpty()) << "who has it waits no more";
+  EXPECT_FALSE(after->holder.empty());
+}
+
+TEST_F(PostgresStandbyTest, WhereThereAreNoTablesThereIsNoTerm) { EXPECT_FALSE(tenure_of(dsn_)); }
 
 // --- who is silent -----------------------------------------------------------------------------------------
 
