@@ -63,7 +63,8 @@ Task<Result<void>> FrontDaemon::open() {
   CO_TRY(inside_http_, InsideClient::make(pool_.get_executor()));
   cluster::Front::Options options{.place = inside_.text(),
                                   .secret = cluster::secret_of(key),
-                                  .find_core = [this] { return remembered(kCoreName); }};
+                                  .find_core = [this] { return remembered(kCoreName); },
+                                  .certificate_until = [this] { return doors_.certificate_until(); }};
   identity_.emplace(config_.origin(), std::move(key), config_.contact, config_.moved_from);
   const Runtime runtime{clock_, loop_.get_executor(), workers_, log_, Rng(random_seed())};
   front_ = std::make_unique<cluster::Front>(std::move(options), *identity_, budget_,

@@ -1,10 +1,9 @@
 #include "cluster/front.hpp"
 
-#include <fmt/format.h>
-
 #include "cluster/channel.hpp"
 #include "federation/checked_signature.hpp"
 #include "federation/version.hpp"
+#include "health/metrics.hpp"
 #include "http/http_error.hpp"
 #include "signatures/claim.hpp"
 
@@ -23,6 +22,13 @@ HttpResponse no_core() {
   return response;
 }
 
+HttpResponse in_json(const json::object& body) {
+  HttpResponse response;
+  response.headers.add("Content-Type", "application/json");
+  response.body = json::serialize(body);
+  return response;
+}
+
 bool is_stream(const HttpRequest& request) {
   return path_of(request.target).starts_with("/api/v1/streaming");
 }
@@ -33,6 +39,7 @@ Front::Front(Options options, const federation::Identity& identity, budget::Mana
              const Runtime& runtime)
     : options_(std::move(options)),
       clients_(clients),
+      budget_(budget),
       clock_(runtime.clock),
       log_(runtime.log),
       client_(identity, clients.outside, runtime),
@@ -141,26 +148,31 @@ json::object Front::report() const {
 
 Task<HttpResponse> Front::probe(HttpRequest request) {
   const std::string_view path = path_of(request.target);
-  HttpResponse response;
-  response.headers.add("Content-Type", "application/json");
-  if (path == "/livez") {
-    response.body = json::serialize(json::object{{"alive", true}, {"role", "front"}});
-  } else if (path == "/readyz") {
-    response.status = core_answers_ ? 200 : 503;
-    response.body = json::serialize(json::object{{"ready", core_answers_}, {"core", core_}});
-  } else if (path == "/metrics") {
-    response.headers.set("Content-Type", "text/plain; version=0.0.4; charset=utf-8");
-    response.body = fmt::format(
-        "# TYPE tagring_front_core_answers gauge\ntagring_front_core_answers {}\n"
-        "# TYPE tagring_front_brought_total counter\ntagring_front_brought_total {}\n"
-        "# TYPE tagring_front_refused_total counter\ntagring_front_refused_total {}\n"
-        "# TYPE tagring_front_unanswered_total counter\ntagring_front_unanswered_total {}\n"
-        "# TYPE tagring_front_sent_total counter\ntagring_front_sent_total {}\n",
-        core_answers_ ? 1 : 0, brought_, refused_, unanswered_, sent_);
-  } else {
-    response = error_response({ErrorCode::kNotFound, "no such page"});
+  if (path == "/livez") co_return in_json({{"alive", true}, {"role", "front"}});
+  if (path == "/readyz") {
+    json::object ready = report();
+    ready["ready"] = core_answers_;
+    HttpResponse response = in_json(ready);
+    if (!core_answers_) response.status = 503;
+    co_return response;
   }
+  if (path != "/metrics") co_return error_response({ErrorCode::kNotFound, "no such page"});
+  HttpResponse response;
+  response.headers.add("Content-Type", "text/plain; version=0.0.4; charset=utf-8");
+  response.body = health::to_metrics(figures());
   co_return response;
+}
+
+// As those of a node are in its status.
+json::object Front::figures() const {
+  json::object figures = {{"role", "front"},
+                          {"version", federation::kVersion},
+                          {"front", report()},
+                          {"budget", budget_.status()}};
+  if (const std::optional<WallTime> until = options_.certificate_until())
+    figures["certificate_until"] =
+        std::chrono::floor<std::chrono::seconds>(*until).time_since_epoch().count();
+  return figures;
 }
 
 }  // namespace tagring::cluster

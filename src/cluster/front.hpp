@@ -26,6 +26,8 @@ class Front {
     std::string secret;
     // Where the core is now: Place::text(). Another core may have taken over.
     std::function<Task<Result<std::string>>()> find_core;
+    // None if a proxy has it.
+    std::function<std::optional<WallTime>()> certificate_until;
   };
   struct Clients {
     HttpClient& outside;
@@ -39,7 +41,7 @@ class Front {
   [[nodiscard]] Task<HttpResponse> answer(HttpRequest request);
   // To the core.
   [[nodiscard]] Task<HttpResponse> answer_core(HttpRequest request);
-  // GET /livez, /readyz (whether a core is there), /metrics; to its own listener.
+  // GET /livez, /readyz (report(), and whether a core is there), /metrics; to its own listener.
   [[nodiscard]] Task<HttpResponse> probe(HttpRequest request);
   // Tells the core each two seconds that it is there, until it is cancelled.
   [[nodiscard]] Task<void> announce();
@@ -53,12 +55,14 @@ class Front {
   static constexpr Duration kLookEvery{1'000};  // for another core
   Task<Result<void>> check(HttpRequest* request);
   Task<Result<HttpResponse>> ask_core(HttpCall call);
+  [[nodiscard]] json::object figures() const;
   // None: it answered as the core does.
   void note_core(const std::optional<std::string>& trouble);
   Task<void> look_for_core();
 
   const Options options_;
   const Clients clients_;
+  budget::Manager& budget_;
   Clock& clock_;
   Log& log_;
   federation::SignedClient client_;

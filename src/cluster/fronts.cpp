@@ -84,6 +84,7 @@ json::array Fronts::status() const {
     one["at"] = place;
     one["heard_ms"] = heard.count();
     one["brought"] = front.brought;
+    one["calls"] = front.calls;
     one["sent"] = front.sent;
     one["failed"] = front.failed;
     list.push_back(std::move(one));

@@ -28,8 +28,8 @@ class Fronts final : public HttpClient {
   // answers. 403 to whoever is none of this node.
   [[nodiscard]] Task<HttpResponse> answer(HttpRequest request, const HttpHandler& node);
 
-  // Of those that are there: [{"at", "version", "heard_ms", "brought", "sent", "failed"}], and what each says
-  // of itself: Front::report().
+  // Of those that are there: [{"at", "version", "heard_ms", "brought", "calls", "sent", "failed"}], and what
+  // each says of itself: Front::report().
   [[nodiscard]] json::array status() const;
 
  private:

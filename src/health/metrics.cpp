@@ -86,6 +86,24 @@ constexpr std::array kOfNode = {
     Metric{"entries_transferred_total", "counter", "transferred", "Entries fetched because owners changed"},
     Metric{"entries_reconciled_total", "counter", "reconciled.posts",
            "Entries that comparisons with other owners brought back"},
+    Metric{"fronts", "gauge", "fronts", "Fronts of this core that are there (docs/scaling.md)"},
+    Metric{"front_core_answers", "gauge", "front.core_answers", "Of a front: 1 if its core answers it"},
+    Metric{"front_brought_total", "counter", "front.brought",
+           "Of a front: requests that it brought its core, and that were answered"},
+    Metric{"front_refused_total", "counter", "front.refused",
+           "Of a front: requests that were signed wrongly"},
+    Metric{"front_unanswered_total", "counter", "front.unanswered",
+           "Of a front: requests that no core answered"},
+    Metric{"front_sent_total", "counter", "front.sent", "Of a front: calls that it made for its core"},
+};
+// What a core knows of each of its fronts.
+constexpr std::array kOfFront = {
+    Metric{"front_brought_total", "counter", "brought", "Requests that the front brought"},
+    Metric{"front_sent_total", "counter", "sent", "Calls that it made for the core, and that were answered"},
+    Metric{"front_failed_total", "counter", "failed", "Calls that it made in vain"},
+    Metric{"front_calls", "gauge", "calls", "Calls that it is making"},
+    Metric{"front_refused_total", "counter", "refused", "Requests that it refused: signed wrongly"},
+    Metric{"front_unanswered_total", "counter", "unanswered", "Requests for which it found no core"},
 };
 constexpr std::array kOfRing = {
     Metric{"ring_member", "gauge", "member", "1 if all of the node's places on the ring are taken"},
@@ -145,17 +163,39 @@ std::string of_budget(const json::object& status) {
   return text;
 }
 
+// One line for each that is there.
+std::string of_fronts(const json::object& status) {
+  const json::value* fronts = json::find(status, "fronts");
+  if (fronts == nullptr || !fronts->is_array() || fronts->get_array().empty()) return {};
+  std::string text;
+  for (const Metric& metric : kOfFront) {
+    text += head(metric);
+    json::for_each(fronts, [&](const json::value& front) {
+      if (front.is_object())
+        text += fmt::format("tagring_{}{{front=\"{}\"}} {}\n", metric.name,
+                            json::text_of(front.get_object(), "at"), figure(front.get_object(), metric.path));
+    });
+  }
+  return text;
+}
+
+std::string_view role_of(const json::object& status) {
+  if (json::text_of(status, "role") == "front") return "front";
+  return json::find(status, "fronts") != nullptr ? "core" : "all";
+}
+
 }  // namespace
 
 std::string to_metrics(const json::object& status) {
   std::string text = fmt::format(
-      "# HELP tagring_info The program that runs\n# TYPE tagring_info gauge\ntagring_info{{version=\"{}\"}} "
-      "1\n",
-      json::text_of(status, "version"));
+      "# HELP tagring_info The program that runs\n# TYPE tagring_info gauge\ntagring_info{{version=\"{}\","
+      "role=\"{}\"}} 1\n",
+      json::text_of(status, "version"), role_of(status));
   for (const Metric& metric : kOfNode) {
     const std::string value = figure(status, metric.path);
     if (!value.empty()) text += fmt::format("{}tagring_{} {}\n", head(metric), metric.name, value);
   }
+  text += of_fronts(status);
   text += of_budget(status);
   const json::object* rings = json::get_object(status, "rings");
   if (rings == nullptr) return text;

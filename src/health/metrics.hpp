@@ -7,7 +7,7 @@
 
 namespace tagring::health {
 
-// Of Node::status(). A figure that is not there is left out.
+// Of Node::status(), or of a front, its figures in the same places. A figure that is not there is left out.
 [[nodiscard]] std::string to_metrics(const json::object& status);
 
 }  // namespace tagring::health

@@ -21,6 +21,10 @@ def main():
     source = (ROOT / "src/health/metrics.cpp").read_text()
     known = {f"tagring_{name}" for name in re.findall(r'Metric\{"(\w+)"', source)} | {"tagring_info"}
     check("there are figures", len(known) > 30)
+    named = set(re.findall(r"`(tagring_\w+)`", (ROOT / "docs/scaling.md").read_text()))
+    check("what the documents name is there", named and named <= known, named - known)
+    of_fronts = {name for name in known if name.startswith("tagring_front")}
+    check("and what there is of fronts is named", of_fronts and of_fronts <= named, of_fronts - named)
     alerts = (ROOT / "contrib/prometheus-alerts.yml").read_text()
     dashboard = json.loads((ROOT / "contrib/grafana-dashboard.json").read_text())
     shown = " ".join(target["expr"] for panel in dashboard["panels"] for target in panel["targets"])
