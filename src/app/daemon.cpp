@@ -15,6 +15,7 @@
 #include "http/url.hpp"
 #include "instances/tag_tokens.hpp"
 #include "machine/checks.hpp"
+#include "machine/processes.hpp"
 #include "machine/systemd.hpp"
 #include "server/http_server_options.hpp"
 #include "sql/backup.hpp"
@@ -270,10 +271,22 @@ Task<void> Daemon::stop() {
 
 Task<health::Checks> Daemon::look() {
   health::Checks checks = co_await machine::look_at_machine(config_, config_file_, &resolver_, &clock_);
-  if (!config_.is_plain()) co_return checks;
-  const auto certificate = std::ranges::find(checks, "certificate", &health::Check::name);
-  *certificate = co_await look_at_proxys_certificate();
+  if (config_.is_plain()) {
+    const auto certificate = std::ranges::find(checks, "certificate", &health::Check::name);
+    *certificate = co_await look_at_proxys_certificate();
+  }
+  if (config_.standby) checks.push_back(co_await look_at_standby());
+  if (fronts_) {
+    const health::Checks of_fronts = co_await fronts_->look(inside_->text());
+    checks.insert(checks.end(), of_fronts.begin(), of_fronts.end());
+  }
   co_return checks;
+}
+
+Task<health::Check> Daemon::look_at_standby() {
+  const auto look = [](sql::Connection& database) { return database.tenure(); };
+  const Result<sql::Tenure> tenure = co_await stores_->database->read(look);
+  co_return machine::judge(tenure);
 }
 
 // As others do.

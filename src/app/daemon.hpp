@@ -60,6 +60,7 @@ class Daemon final : public health::Machine {
   Result<void> listen();
   using Answer = Task<HttpResponse> (node::Node::*)(HttpRequest);
   Task<health::Check> look_at_proxys_certificate();
+  Task<health::Check> look_at_standby();
   Task<void> wait_for_the_end();
   Task<void> look_again();
   Task<void> stop();

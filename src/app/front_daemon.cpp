@@ -42,6 +42,7 @@ Task<Result<void>> FrontDaemon::serve() {
   co_await wait_for_the_end();
   machine::notify_systemd("STOPPING=1");
   log_.info("stopping");
+  co_await front_->leave();
   co_await doors_.stop();
   co_return Result<void>();
 }

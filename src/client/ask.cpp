@@ -3,11 +3,13 @@
 #include <cerrno>
 #include <filesystem>
 #include <fmt/core.h>
+#include <optional>
 #include <unistd.h>
 
 #include "administrators/administrator.hpp"
 #include "config/config.hpp"
 #include "http/http_error.hpp"
+#include "machine/processes.hpp"
 #include "net/control_socket.hpp"
 
 namespace tagring::client {
@@ -18,6 +20,24 @@ constexpr Duration kTimeout = std::chrono::minutes(10);  // leaving takes as lon
 bool may_not_use(const std::filesystem::path& folder, const std::string& socket) {
   if (::access(folder.c_str(), X_OK) != 0) return errno == EACCES;
   return ::access(socket.c_str(), W_OK) != 0 && errno == EACCES;
+}
+
+// Fronts and those that stand by have no such socket.
+std::string where_else(const std::string& socket, const std::string& config_file) {
+  const std::string start =
+      fmt::format("no node answers at {}: start it with \"tagring run --config {}\"", socket, config_file);
+  const Result<config::Config> config = config::Config::load(config_file);
+  if (!config || config->postgres.empty()) return start;
+  if (const std::optional<machine::FrontHere> front = machine::find_front(*config)) {
+    return fmt::format(
+        "what runs here is a front, at {}: ask on the machine of its core{}{}", front->at,
+        front->core.empty() ? "" : ", " + front->core,
+        front->core_answers ? "" : ", which does not answer it now (\"tagring doctor\" says more)");
+  }
+  if (config->standby) return start + "; if it stands by here, ask on the other machine";
+  // Else a front would have answered.
+  if (config->metrics_port == 0) return start + "; if a front runs here, ask on the machine of its core";
+  return start;
 }
 
 }  // namespace
@@ -42,11 +62,7 @@ Result<json::object> ask_node(const ControlOptions& options, std::string method,
     return fail(ErrorCode::kDenied,
                 fmt::format("only the node's own user and root may use {}: sudo tagring …", socket));
   }
-  if (!response) {
-    return fail(response.error().code,
-                fmt::format("no node answers at {}: start it with \"tagring run --config {}\"", socket,
-                            options.config));
-  }
+  if (!response) return fail(response.error().code, where_else(socket, options.config));
   if (response->status != 200) return std::unexpected(decode_error(response->status, response->body));
   return json::parse_object(response->body);
 }

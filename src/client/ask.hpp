@@ -22,8 +22,8 @@ struct ControlOptions {
 // Adds --config and --json.
 void add_control_options(CLI::App& command, ControlOptions& options);
 
-// The node's answer; its error if the status is not 200. kUnavailable, saying how to start it, if no node
-// runs.
+// The node's answer; its error if the status is not 200. kUnavailable if no node runs, saying how to start
+// it, or that what runs here is a front, and where to ask.
 Result<json::object> ask_node(const ControlOptions& options, std::string method, std::string target,
                               const json::object& body = {});
 

@@ -52,13 +52,6 @@ Headers without(const Headers& headers, bool (*leaves_out)(std::string_view)) {
   return kept;
 }
 
-Result<HttpCall> call_to(std::string method, const std::string& place, std::string_view target,
-                         Instant deadline) {
-  TRY(Url url, Url::parse(fmt::format("http://{}/", place)));
-  url.target = target;  // as it came, however long: it is the core's to judge
-  return HttpCall(std::move(method), std::move(url), deadline);
-}
-
 }  // namespace
 
 std::string secret_of(const crypto::PrivateKey& key) {
@@ -68,6 +61,13 @@ std::string secret_of(const crypto::PrivateKey& key) {
 bool shows(const Headers& headers, const std::string& secret) {
   const std::string shown = headers.find(kSecretField).value_or("");
   return crypto::sha256(shown) == crypto::sha256(secret);
+}
+
+Result<HttpCall> call_to(std::string method, const std::string& place, std::string_view target,
+                         Instant deadline) {
+  TRY(Url url, Url::parse(fmt::format("http://{}/", place)));
+  url.target = target;  // as it came, however long: it is the core's to judge
+  return HttpCall(std::move(method), std::move(url), deadline);
 }
 
 Headers end_to_end(const Headers& headers) { return without(headers, is_of_one_connection); }

@@ -4,8 +4,10 @@
 //
 //   to the core    as it came, with whom it is from in X-Forwarded-For, its Host in Tagring-Host, and what
 //                  the front has checked in Tagring-Checked (federation/checked_signature.hpp)
-//                  POST /cluster/front {"at", "version", …}: a front is there, each two seconds
-//   to a front     POST /cluster/send: the call with its fields and body; its method, URL, what it may take
+//                  POST /cluster/front {"at", "version", "leaves", …}: a front is there, each two seconds, or
+//                  goes now
+//   to a front     GET /cluster/front: what it says of itself
+//                  POST /cluster/send: the call with its fields and body; its method, URL, what it may take
 //                  in milliseconds, and bytes, in fields. The answer is that of the other side, its status in
 //                  Tagring-Status; without that field it is what HttpClient would have failed with.
 #pragma once
@@ -30,6 +32,10 @@ inline constexpr std::string_view kFrontField = "Tagring-Front";  // which one b
 [[nodiscard]] std::string secret_of(const crypto::PrivateKey& key);
 // Takes the same time whatever it is that was shown.
 [[nodiscard]] bool shows(const Headers& headers, const std::string& secret);
+
+// A call of another process of the node, at "host:port", without its secret. kInvalid if that is no place.
+[[nodiscard]] Result<HttpCall> call_to(std::string method, const std::string& place, std::string_view target,
+                                       Instant deadline);
 
 // A request from outside as a front brings it to the core at "host:port". kInvalid if it cannot be brought.
 [[nodiscard]] Result<HttpCall> to_core(HttpRequest request, const std::string& core, Instant deadline);

@@ -113,6 +113,7 @@ Task<void> Front::look_for_core() {
 Task<HttpResponse> Front::answer_core(HttpRequest request) {
   if (!shows(request.headers, options_.secret))
     co_return error_response({ErrorCode::kDenied, "only this node's core may ask here"});
+  if (path_of(request.target) == kFrontPath) co_return in_json(report());
   if (path_of(request.target) != kSendPath) co_return error_response({ErrorCode::kNotFound, "no such page"});
   Result<HttpCall> call = from_core(std::move(request), clock_.now());
   if (!call) co_return error_response(call.error());
@@ -120,21 +121,29 @@ Task<HttpResponse> Front::answer_core(HttpRequest request) {
   co_return to_answer(co_await clients_.outside.send(*std::move(call)));
 }
 
+Task<void> Front::tell_core() {
+  HttpRequest news;
+  news.method = "POST";
+  news.target = kFrontPath;
+  news.body = json::serialize(report());
+  Result<HttpCall> call = to_core(std::move(news), core_, clock_.now() + kAnnounceEvery);
+  if (!call) co_return;
+  const Result<HttpResponse> answer = co_await ask_core(*std::move(call));
+  // Nodes refuse this and that; but not that their fronts are there.
+  note_core(answer && answer->status == 204 ? std::nullopt
+            : answer                        ? std::optional<std::string>("it is no core of this node")
+                                            : std::optional(answer.error().message));
+}
+
+Task<void> Front::leave() {
+  leaves_ = true;
+  return tell_core();
+}
+
 Task<void> Front::announce() {
   for (;;) {
     co_await look_for_core();
-    HttpRequest news;
-    news.method = "POST";
-    news.target = kFrontPath;
-    news.body = json::serialize(report());
-    Result<HttpCall> call = to_core(std::move(news), core_, clock_.now() + kAnnounceEvery);
-    if (call) {
-      const Result<HttpResponse> answer = co_await ask_core(*std::move(call));
-      // Nodes refuse this and that; but not that their fronts are there.
-      note_core(answer && answer->status == 204 ? std::nullopt
-                : answer                        ? std::optional<std::string>("it is no core of this node")
-                                                : std::optional(answer.error().message));
-    }
+    co_await tell_core();
     const Instant next = clock_.now() + (core_answers_ ? kAnnounceEvery : kLookEvery);
     co_await clock_.sleep_until(next);
   }
@@ -143,7 +152,8 @@ Task<void> Front::announce() {
 json::object Front::report() const {
   return {{"role", "front"},     {"at", options_.place},          {"version", federation::kVersion},
           {"core", core_},       {"core_answers", core_answers_}, {"brought", brought_},
-          {"refused", refused_}, {"unanswered", unanswered_},     {"sent", sent_}};
+          {"refused", refused_}, {"unanswered", unanswered_},     {"sent", sent_},
+          {"leaves", leaves_}};
 }
 
 Task<HttpResponse> Front::probe(HttpRequest request) {

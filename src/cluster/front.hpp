@@ -45,8 +45,10 @@ class Front {
   [[nodiscard]] Task<HttpResponse> probe(HttpRequest request);
   // Tells the core each two seconds that it is there, until it is cancelled.
   [[nodiscard]] Task<void> announce();
+  // Tells the core that it goes, so that nobody misses it.
+  [[nodiscard]] Task<void> leave();
 
-  // {"role", "at", "version", "core", "core_answers", "brought", "refused", "unanswered", "sent"}
+  // {"role", "at", "version", "core", "core_answers", "brought", "refused", "unanswered", "sent", "leaves"}
   [[nodiscard]] json::object report() const;
 
  private:
@@ -54,6 +56,7 @@ class Front {
   static constexpr Duration kCoreTimeout{30'000};
   static constexpr Duration kLookEvery{1'000};  // for another core
   Task<Result<void>> check(HttpRequest* request);
+  Task<void> tell_core();
   Task<Result<HttpResponse>> ask_core(HttpCall call);
   [[nodiscard]] json::object figures() const;
   // None: it answered as the core does.
@@ -75,6 +78,7 @@ class Front {
   std::uint64_t refused_ = 0;
   std::uint64_t unanswered_ = 0;
   std::uint64_t sent_ = 0;
+  bool leaves_ = false;
 };
 
 }  // namespace tagring::cluster

@@ -7,6 +7,7 @@
 
 #include "base/json.hpp"
 #include "base/log.hpp"
+#include "health/check.hpp"
 #include "http/message.hpp"
 
 namespace tagring::cluster {
@@ -32,12 +33,19 @@ class Fronts final : public HttpClient {
   // each says of itself: Front::report().
   [[nodiscard]] json::array status() const;
 
+  // Asks each one, those too that were heard in the last day and are silent now, what it says of itself: is
+  // all well between it and this core, which listens at `own`, a Place::text()?
+  [[nodiscard]] Task<health::Checks> look(std::string own);
+
  private:
   // A front says each two seconds that it is there.
   static constexpr Duration kLostAfter{7'000};
+  static constexpr Duration kForgottenAfter = std::chrono::hours(24);
+  static constexpr Duration kAnswersWithin{5'000};
   static constexpr std::size_t kMost = 1'000;
   struct Front {
     Instant heard;
+    bool is_lost = false;  // in the middle of a call, since it was heard
     std::string version;
     json::object report;
     std::size_t calls = 0;  // under way
@@ -46,15 +54,17 @@ class Fronts final : public HttpClient {
     std::uint64_t failed = 0;
   };
   HttpResponse note(const HttpRequest& request);
+  [[nodiscard]] bool is_there(const Front& front) const;
   [[nodiscard]] std::map<std::string, Front>::iterator least_busy();
   void lose(const std::string& place, const Error& because);
+  Task<Result<json::object>> ask(std::string place);
 
   HttpClient& direct_;
   HttpClient& inside_;
   const std::string secret_;
   Clock& clock_;
   Log& log_;
-  std::map<std::string, Front> fronts_;  // by place
+  std::map<std::string, Front> fronts_;  // by place; also those that are not there
 };
 
 }  // namespace tagring::cluster

@@ -23,7 +23,7 @@ struct Disk {
 class Machine {
  public:
   virtual ~Machine() = default;
-  // Certificate, names, clock, disk, permissions.
+  // Certificate, names, clock, disk, permissions, and the other processes of the node.
   [[nodiscard]] virtual Task<Checks> look() = 0;
   // Writes something to the database, and waits until it is on the disk.
   [[nodiscard]] virtual Task<Result<void>> try_to_write() = 0;

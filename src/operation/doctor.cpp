@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 #include <grp.h>
 #include <memory>
+#include <optional>
 #include <pwd.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -16,9 +17,11 @@
 #include "config/config.hpp"
 #include "health/check.hpp"
 #include "machine/checks.hpp"
+#include "machine/processes.hpp"
 #include "net/resolver.hpp"
 #include "net/system_clock.hpp"
 #include "operation/commands.hpp"
+#include "sql/postgres_session.hpp"
 
 namespace tagring::operation {
 namespace {
@@ -66,6 +69,15 @@ Checks look_without_node(const config::Config& config, const std::string& file) 
   return checks;
 }
 
+// Where nobody answers. The node may be on another machine, and a process here stand by for it.
+Checks look_for_node(const config::Config& config, const std::string& what_to_do) {
+  const health::Check silent = health::bad("node", "it could not be asked", what_to_do);
+  if (!config.standby) return {silent};
+  const health::Check standby = machine::judge(sql::tenure_of(config.postgres));
+  if (!standby.ok) return {standby, silent};
+  return {standby, {"node", true, "another process is the node", "ask on its machine how the node is"}};
+}
+
 json::object examine(const client::ControlOptions& options) {
   const Result<config::Config> config = config::Config::load(options.config);
   if (!config) {
@@ -76,7 +88,9 @@ json::object examine(const client::ControlOptions& options) {
   Checks checks = {health::well("configuration", options.config)};
   const Result<json::object> answer = client::ask_node(options, "GET", "/doctor");
   if (!answer) {
-    const Checks found = look_without_node(*config, options.config);
+    const std::optional<machine::FrontHere> front = machine::find_front(*config);
+    Checks found = look_without_node(*config, options.config);
+    if (front) std::erase_if(found, [](const health::Check& check) { return check.name == "disk"; });
     checks.insert(checks.end(), found.begin(), found.end());
     if (const std::vector<std::string> files = unreadable(*config, options.config); !files.empty()) {
       checks.push_back(
@@ -84,7 +98,9 @@ json::object examine(const client::ControlOptions& options) {
                       "chgrp to the node's group and chmod 640, the folders above too; for certbot's "
                       "files there is /usr/share/tagring/certbot-hook (docs/proxy.md)"));
     }
-    checks.push_back(health::bad("node", "it could not be asked", answer.error().message));
+    const Checks of_others =
+        front ? Checks{machine::judge(*front)} : look_for_node(*config, answer.error().message);
+    checks.insert(checks.end(), of_others.begin(), of_others.end());
     return health::to_json(checks);
   }
   json::object all = health::to_json(checks);
@@ -126,7 +142,8 @@ void add_doctor(CLI::App& app, int& status) {
   command->footer(
       "Looks at the configuration, certificate, DNS, disk and permissions; if the node runs, also at the "
       "rings,\n"
-      "the way in from outside, the clock, proxies, the database and the instances.\n"
+      "the way in from outside, the clock, proxies, the database, the instances, and the node's other\n"
+      "processes. Where a front runs, or one that stands by, it looks at that.\n"
       "Exit code 0: all is well.\n"
       "Example:\n  tagring doctor --config /etc/tagring/tagring.toml");
   command->callback([options, &status] { status = doctor(*options); });

@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 import threading
 import unittest
-from http.server import BaseHTTPRequestHandler
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -200,6 +200,33 @@ class Client(unittest.TestCase):
     def test_numbers_have_bounds_that_can_be_read(self):
         for arguments in (("fasp", "backfill", "social.example", "--posts", "0"), ("instance", "replay", "social.example", "cats", "--per-minute", "0")):
             self.assertLess(len(self.run_it(*arguments, code=2)), 300)
+
+    def test_where_no_node_answers_it_is_said_where_one_may(self):
+        self.server.shutdown()
+        self.server.server_close()
+        (self.config.parent / "control.sock").unlink()
+        plain = self.config.read_text()
+        self.assertIn('start it with "tagring run', self.run_it("status", code=1))
+        several = plain + '[database]\npostgres = "host=/nowhere"\n'
+        self.config.write_text(several)
+        self.assertIn("if a front runs here, ask on the machine of its core", self.run_it("status", code=1))
+        self.config.write_text(several + "standby = true\n")
+        self.assertIn("if it stands by here, ask on the other machine", self.run_it("status", code=1))
+        self.assertIn("PostgreSQL cannot be reached", self.run_it("doctor", code=1))
+
+        front = HTTPServer(("127.0.0.1", 0), Answers)
+        self.addCleanup(front.server_close)
+        self.addCleanup(front.shutdown)
+        threading.Thread(target=front.serve_forever, daemon=True).start()
+        says = {"role": "front", "at": "10.0.0.6:7946", "version": "0.1.0", "core": "10.0.0.5:7946", "core_answers": True}
+        front.asked, front.answers = [], {"/readyz": says}
+        self.config.write_text(several + f"[metrics]\nport = {front.server_port}\n")
+        self.assertIn("what runs here is a front, at 10.0.0.6:7946: ask on the machine of its core, 10.0.0.5:7946\n", self.run_it("status", code=1))
+        front.answers = {"/readyz": {**says, "core_answers": False}}
+        self.assertIn("10.0.0.5:7946, which does not answer it now", self.run_it("status", code=1))
+        checks = {one["name"]: one for one in json.loads(self.run_it("doctor", "--json", code=1))["checks"]}
+        self.assertEqual((checks["front"]["ok"], checks["front"]["detail"]), (False, "runs here at 10.0.0.6:7946, tagring 0.1.0, and its core at 10.0.0.5:7946 does not answer"))
+        self.assertFalse({"node", "disk"} & set(checks))
 
 
 if __name__ == "__main__":

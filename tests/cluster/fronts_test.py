@@ -5,6 +5,7 @@ flow, fronts and cores are killed again and again. Nothing acknowledged is lost,
 """
 
 import http.client
+import json
 import random
 import ssl
 import subprocess
@@ -52,6 +53,10 @@ class Process(Machine):
         self.process.kill()
         self.process.wait()
 
+    def stop(self):
+        self.process.terminate()
+        self.process.wait(30)
+
     def get(self, port, path, headers=None):
         connection = http.client.HTTPConnection(self.network.machine_address(self.number), port, timeout=10)
         connection.request("GET", path, headers=headers or {})
@@ -72,6 +77,11 @@ class ManyMachines(TwoMachines):
                               listen=f'address = "{address}"\n{proxies}')
             file = self.machine_config(self.active)
             file.write_text(file.read_text().replace('data = "data"', f'data = "data{self.active}"'))
+
+    def doctor(self, machine):
+        """What it says on the machine of that process: {name: check}."""
+        done = subprocess.run([self.binary, "doctor", "--json", "--config", self.machine_config(machine.number)], capture_output=True, text=True, timeout=120)
+        return {one["name"]: one for one in json.loads(done.stdout)["checks"]}
 
     def fronts(self):
         return {front["at"]: front for front in self.cli(TWICE, "status").get("fronts", [])}
@@ -144,6 +154,71 @@ def strangers(network, check):
     check("and counts", lambda: "tagring_front_brought_total" in probe.get(network.livez, "/metrics")[1])
 
 
+def is_looked_after(network, check):
+    """What an administrator is told of all processes, on each machine."""
+    core, waits = network.machines[network.active], network.machines[1 - network.active]
+    front, other = (network.machines[i] for i in FRONTS)
+    waits.says("stands by")
+
+    def finds(machine, name, ok, text):
+        found = network.doctor(machine).get(name)
+        return found is not None and found["ok"] == ok and text in found["detail"] + found["what_to_do"]
+
+    for one in [front, other]:
+        check(f"the core's doctor has looked at {one.inside()}", lambda one=one: finds(core, f"front {one.inside()}", True, "is reached from it"))
+    check("and at who waits", lambda: finds(core, "standby", True, f"to take over waits tagring, process {waits.process.pid} "))
+    check("which says there for whom", lambda: finds(waits, "standby", True, f"is tagring, process {core.process.pid} ") and finds(waits, "node", True, "another process is the node"))
+    check("a front's doctor says of its core", lambda: finds(front, "front", True, f"runs here at {front.inside()}") and finds(front, "front", True, f"reaches its core at {core.inside()}"))
+    check("and misses nothing that a front has not", lambda: not {"node", "disk", "standby"} & set(network.doctor(front)))
+
+    def says(machine, text):
+        done = subprocess.run([network.binary, "status", "--config", network.machine_config(machine.number)], capture_output=True, text=True, timeout=60)
+        return done.returncode == 1 and text in done.stderr
+
+    check("where a front runs status says where to ask", lambda: says(front, f"what runs here is a front, at {front.inside()}: ask on the machine of its core, {core.inside()}\n"))
+    check("and where one stands by", lambda: says(waits, "if it stands by here, ask on the other machine"))
+
+    def counts(machine, *texts):
+        figures = machine.get(network.livez, "/metrics")[1]
+        return all(text in figures for text in texts)
+
+    brought = [f'\ntagring_front_brought_total{{front="{one.inside()}"}} ' for one in [front, other]]
+    check("the core counts for each front", lambda: counts(core, 'role="core"} 1\n', "\ntagring_fronts 2\n", *brought))
+    check("a front counts for itself", lambda: counts(front, 'role="front"} 1\n', "\ntagring_front_core_answers 1\n", '\ntagring_budget_refused_total{resource="connections"} ', "\ntagring_certificate_expiry_seconds "))
+
+    front.stop()
+    check("who leaves is not missed", lambda: f"front {front.inside()}" not in network.doctor(core) and "event=front_left" in core.log())
+    front.start()
+    front.says("serves")
+    front.kill()
+    check("who is killed is missed", lambda: finds(core, f"front {front.inside()}", False, "has been silent for"))
+    front.start()
+    wait_for("both fronts", lambda: len(network.fronts()) == len(FRONTS))
+    check("who is back is well", lambda: finds(core, f"front {front.inside()}", True, "is reached from it"))
+
+
+def is_missed(network, check):
+    """One after the other ends, and those that are left say so."""
+    core, waits = network.machines[network.active], network.machines[1 - network.active]
+    front, other = (network.machines[i] for i in FRONTS)
+
+    def bad(machine, name):
+        found = network.doctor(machine).get(name, {"ok": True})
+        return "" if found["ok"] else found["detail"]
+
+    waits.kill()
+    check("nobody waits to take over", lambda: "no other process waits" in bad(core, "standby"))
+    front.kill()
+    other.stop()
+    check("no front", lambda: "none is there" in bad(core, "fronts"))
+    front.start()
+    check("a front", lambda: not bad(core, "fronts"))
+    core.kill()
+    check("no core", lambda: f"its core at {core.inside()} does not answer" in bad(front, "front"))
+    check("nobody", lambda: "no process is the node" in bad(core, "standby"))
+    check("and the node is missed there", lambda: bad(core, "node") == "it could not be asked")
+
+
 def test(network, server, seed):
     check = Checks()
     rng = random.Random(seed)
@@ -168,6 +243,7 @@ def test(network, server, seed):
         check("subscriptions", lambda: network.is_settled(TWICE) and network.is_settled(READER))
         network.start_origins(ORIGINS)
         strangers(network, check)
+        is_looked_after(network, check)
         flow = Flow(network)
         try:
             with flow:
@@ -183,6 +259,7 @@ def test(network, server, seed):
         check("it is one node, also to its neighbours", flow.is_one_node)
         print(f"  {len(flow.acknowledged)} of {len(flow.sent)} posts were acknowledged; {[round(t, 1) for t in times]} s without a core")
         check("everything acknowledged is there, once", flow.is_whole, 180)
+        is_missed(network, check)
     return check
 
 

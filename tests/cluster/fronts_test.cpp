@@ -1,0 +1,194 @@
+// What a core sees of its fronts, when it is asked whether all is well.
+#include "cluster/fronts.hpp"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <map>
+#include <optional>
+
+#include "cluster/channel.hpp"
+#include "federation/version.hpp"
+#include "health/metrics.hpp"
+
+namespace tagring::cluster {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+constexpr const char* kOwn = "10.0.0.5:7946";
+constexpr const char* kOne = "10.0.0.6:7946";
+constexpr const char* kSecret = "secret";
+
+class StoppedClock final : public Clock {
+ public:
+  [[nodiscard]] Instant now() const override { return now_; }
+  [[nodiscard]] WallTime wall_now() const override { return WallTime(now_.time_since_epoch()); }
+  [[nodiscard]] Task<void> sleep_until(Instant /*deadline*/) override { co_return; }
+  void go_on(Duration by) { now_ += by; }
+
+ private:
+  Instant now_{std::chrono::hours(100)};
+};
+
+// Answers for the fronts at their places; who is not there does not.
+class Places final : public HttpClient {
+ public:
+  Task<Result<HttpResponse>> send(HttpCall call) override {
+    const auto found = answers.find(call.url.authority());
+    if (found == answers.end() || !shows(call.headers, kSecret))
+      co_return fail(ErrorCode::kUnavailable, "connection refused");
+    HttpResponse response;
+    response.body = json::serialize(found->second);
+    co_return response;
+  }
+  std::map<std::string, json::object> answers;
+};
+
+class FrontsTest : public testing::Test {
+ protected:
+  template <class T>
+  static T run(Task<T> task) {
+    boost::asio::io_context loop;
+    std::optional<T> result;
+    boost::asio::co_spawn(loop, std::move(task), [&](const std::exception_ptr& error, T value) {
+      ASSERT_FALSE(error);
+      result.emplace(std::move(value));
+    });
+    loop.run();
+    return *std::move(result);
+  }
+  static json::object report(const std::string& place = kOne) {
+    return {{"at", place}, {"version", federation::kVersion}, {"core", kOwn}, {"core_answers", true}};
+  }
+  // As one comes that is reached, too.
+  void comes(const json::object& says) {
+    HttpRequest news;
+    news.method = "POST";
+    news.target = kFrontPath;
+    news.headers = {{std::string(kSecretField), kSecret}};
+    news.body = json::serialize(says);
+    const HttpResponse answer = run(fronts_.answer(std::move(news), nullptr));
+    EXPECT_EQ(answer.status, 204);
+    places_.answers[json::text_of(says, "at")] = says;
+  }
+  health::Checks look() { return run(fronts_.look(kOwn)); }
+
+  StoppedClock clock_;
+  Log log_ = Log::off();
+  Places places_;
+  Fronts fronts_{places_, places_, kSecret, clock_, log_};
+};
+
+TEST_F(FrontsTest, ACoreWithoutAnySaysHowToStartOne) {
+  const health::Checks checks = look();
+  ASSERT_EQ(checks.size(), 1U);
+  EXPECT_FALSE(checks[0].ok);
+  EXPECT_THAT(checks[0].detail, HasSubstr(kOwn));
+  EXPECT_THAT(checks[0].what_to_do, HasSubstr("tagring run --role front --inside"));
+}
+
+TEST_F(FrontsTest, OfEachThatIsThereIsSaidThatAllIsWell) {
+  comes(report());
+  comes(report("[2001:db8::7]:7946"));
+  const health::Checks checks = look();
+  ASSERT_EQ(checks.size(), 2U);
+  EXPECT_TRUE(all_well(checks)) << checks[0].detail << checks[1].detail;
+  EXPECT_EQ(checks[0].name, "front 10.0.0.6:7946");
+}
+
+TEST_F(FrontsTest, OneThatIsSilentIsMissedForADay) {
+  comes(report());
+  comes(report("10.0.0.7:7946"));
+  places_.answers.erase(kOne);
+  clock_.go_on(std::chrono::seconds(60));
+  comes(report("10.0.0.7:7946"));
+  const health::Checks checks = look();
+  ASSERT_EQ(checks.size(), 2U);
+  EXPECT_FALSE(checks[0].ok);
+  EXPECT_THAT(checks[0].detail, AllOf(HasSubstr("silent for 60 s"), HasSubstr("connection refused")));
+  EXPECT_THAT(checks[0].what_to_do, HasSubstr("systemctl status tagring-front@10.0.0.6:7946"));
+  EXPECT_TRUE(checks[1].ok);
+  EXPECT_EQ(fronts_.status().size(), 1U);
+  clock_.go_on(std::chrono::hours(24));
+  comes(report("10.0.0.7:7946"));
+  EXPECT_EQ(look().size(), 1U);
+}
+
+TEST_F(FrontsTest, OneThatTakesItsLeaveIsNotMissed) {
+  comes(report());
+  comes(report("10.0.0.7:7946"));
+  json::object last = report();
+  last["leaves"] = true;
+  comes(last);
+  ASSERT_EQ(look().size(), 1U);
+  EXPECT_EQ(look()[0].name, "front 10.0.0.7:7946");
+}
+
+TEST_F(FrontsTest, AnotherVersionIsSeen) {
+  json::object old = report();
+  old["version"] = "0.0.9";
+  comes(old);
+  EXPECT_FALSE(look()[0].ok);
+  EXPECT_THAT(look()[0].detail, HasSubstr("is tagring 0.0.9, and this core"));
+}
+
+TEST_F(FrontsTest, OneThatCannotBeReachedFromHereIsSeen) {
+  comes(report());
+  places_.answers.clear();
+  EXPECT_FALSE(look()[0].ok);
+  EXPECT_THAT(look()[0].detail, HasSubstr("cannot be reached from here"));
+}
+
+TEST_F(FrontsTest, OneThatDoesNotReachTheCoreIsSeen) {
+  comes(report());
+  clock_.go_on(std::chrono::minutes(1));
+  places_.answers[kOne]["core_answers"] = false;
+  EXPECT_FALSE(look().at(1).ok);
+  EXPECT_THAT(look().at(1).detail, HasSubstr("runs, and cannot reach this core at 10.0.0.5:7946"));
+  places_.answers[kOne]["core"] = "10.0.0.9:7946";
+  EXPECT_THAT(look().at(1).detail,
+              HasSubstr("looks for its core at 10.0.0.9:7946, and this one is at 10.0.0.5:7946"));
+}
+
+// A front that is lost in the middle of a call is given none, until it says again that it is there.
+TEST_F(FrontsTest, OneThatIsLostIsNotThere) {
+  comes(report());
+  places_.answers.clear();
+  HttpCall call("POST", *Url::parse("https://m.example/inbox"), clock_.now() + std::chrono::seconds(9));
+  call.headers = {{"Signature", "keyId=1"}};
+  EXPECT_FALSE(run(fronts_.send(call)));
+  EXPECT_THAT(fronts_.status(), IsEmpty());
+  EXPECT_EQ(look().size(), 2U) << "none is there, and this one is missed";
+  comes(report());
+  EXPECT_EQ(fronts_.status().size(), 1U);
+}
+
+// --- figures -----------------------------------------------------------------------------------------------
+
+TEST_F(FrontsTest, FiguresAreByFront) {
+  json::object says = report();
+  says["refused"] = 3;
+  comes(says);
+  comes(report("10.0.0.7:7946"));
+  const std::string text = health::to_metrics({{"version", "1.2.3"}, {"fronts", fronts_.status()}});
+  EXPECT_THAT(text, HasSubstr("tagring_info{version=\"1.2.3\",role=\"core\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("\ntagring_fronts 2\n"));
+  EXPECT_THAT(text, HasSubstr("\ntagring_front_brought_total{front=\"10.0.0.6:7946\"} 0\n"));
+  EXPECT_THAT(text, HasSubstr("\ntagring_front_brought_total{front=\"10.0.0.7:7946\"} 0\n"));
+  EXPECT_THAT(text, HasSubstr("\ntagring_front_refused_total{front=\"10.0.0.6:7946\"} 3\n"));
+}
+
+TEST(Figures, OfACoreWithoutFrontsAndOfANodeInOneProcess) {
+  const std::string alone = health::to_metrics({{"version", "1"}, {"fronts", json::array()}});
+  EXPECT_THAT(alone, AllOf(HasSubstr("\ntagring_fronts 0\n"), Not(HasSubstr("tagring_front_"))));
+  const std::string all = health::to_metrics({{"version", "1"}});
+  EXPECT_THAT(all, AllOf(HasSubstr("role=\"all\""), Not(HasSubstr("front"))));
+}
+
+}  // namespace
+}  // namespace tagring::cluster
