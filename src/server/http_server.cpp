@@ -13,8 +13,10 @@
 #include <fmt/format.h>
 #include <map>
 #include <mutex>
+#include <netinet/tcp.h>
 #include <optional>
 #include <set>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -39,6 +41,7 @@ constexpr std::size_t kPathSizeMax = 107;
 constexpr std::chrono::milliseconds kAcceptPause{100};
 constexpr std::chrono::seconds kProxyHeaderTimeout{5};
 constexpr std::size_t kForwardedMax = 1024;
+constexpr std::chrono::milliseconds kGoneAfter{60'000};  // more than anybody may take for what is written
 using SharedSession = std::shared_ptr<Session>;
 
 IpAddress from_asio(const asio::ip::address& address) {
@@ -272,6 +275,9 @@ void HttpServer::Impl::admit(TcpSocket socket, const IpAddress& peer, bool is_pr
   }
   error_code ignored;
   socket.set_option(Tcp::no_delay(true), ignored);
+  // Whose machine is gone acknowledges nothing; the system alone would take a quarter of an hour to see it.
+  const unsigned gone_after = kGoneAfter.count();
+  ::setsockopt(socket.native_handle(), IPPROTO_TCP, TCP_USER_TIMEOUT, &gone_after, sizeof gone_after);
   begin(make_session(std::move(socket), current_tls(), service, peer), std::move(place));
 }
 

@@ -293,6 +293,10 @@ Task<bool> HttpSession::serve_one(std::shared_ptr<Session> self) {
     if (response.status == 429) response.headers.set("Retry-After", seconds_up(incoming.wait));
   }
   incoming.share.release();
+  const bool is_unasked = response.status == 101 && !incoming.upgrade;
+  // It was made on the node's executor, and ends there.
+  if (response.stream && (to_head || is_unasked)) close_stream(service_->node, response.stream);
+  if (is_unasked) response = HttpResponse{.status = 426, .headers = {{"Upgrade", "websocket"}}, .body = {}};
   if (is_tls_) response.headers.set("Strict-Transport-Security", kStrictTransport);
   if (response.stream && !to_head) {
     co_await serve_stream(std::move(self), std::move(response), std::move(incoming));
@@ -320,7 +324,7 @@ Task<void> HttpSession::serve_stream(std::shared_ptr<Session> self, HttpResponse
   const StreamReader reader{service_->node, response.stream, service_->options.stream_timeout,
                             service_->options.message_size_max};
   const StreamCloser closer(reader);
-  if (response.status == 101 && incoming.upgrade) {
+  if (response.status == 101) {
     // Nothing may follow the request before it is answered.
     if (buffer_.size() == 0)
       co_await write_websocket(std::move(self), transport_.get(), incoming.upgrade, reader);

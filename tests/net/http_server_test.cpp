@@ -643,11 +643,13 @@ TEST_F(PlainServerTest, WritesAStreamInChunks) {
 }
 
 TEST_F(PlainServerTest, SaysNoLengthOfAStreamThatIsOnlyAskedAbout) {
-  serve(plain(), streaming(std::make_shared<Pieces>(std::vector<std::string>{"one"}, false)));
+  const auto pieces = std::make_shared<Pieces>(std::vector<std::string>{"one"}, false);
+  serve(plain(), streaming(pieces));
   const std::string answer = dialogue("HEAD / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
   EXPECT_TRUE(answer.starts_with("HTTP/1.1 200 ")) << answer;
   EXPECT_EQ(answer.find("Content-Length"), std::string::npos) << answer;
   EXPECT_TRUE(answer.ends_with("\r\n\r\n")) << answer;
+  EXPECT_TRUE(pieces->closed) << "nobody reads it";
 }
 
 TEST_F(PlainServerTest, WritesAStreamToHttp10UntilTheEnd) {
@@ -691,6 +693,16 @@ TEST_F(PlainServerTest, SpeaksWebSocketBothWays) {
   EXPECT_NE(answer.find("s3pPLMBiTxaQ9kYGzzhZRbK+xOo="), std::string::npos) << "RFC 6455, 1.3";
   EXPECT_NE(answer.find("\x81\x05hello"), std::string::npos) << answer;
   EXPECT_NE(answer.find("\x81\x09heard abc"), std::string::npos) << answer;
+}
+
+TEST_F(PlainServerTest, SpeaksNoWebSocketWithWhoDoesNotAskForItAsTheyShould) {
+  const auto pieces = std::make_shared<Pieces>(std::vector<std::string>{"hello"}, true);
+  serve(plain(), streaming(pieces, 101));
+  const std::string answer =
+      dialogue("GET / HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: close\r\n\r\n");
+  EXPECT_TRUE(answer.starts_with("HTTP/1.1 426 ")) << answer;
+  EXPECT_NE(answer.find("Upgrade: websocket"), std::string::npos) << answer;
+  EXPECT_TRUE(pieces->closed);
 }
 
 TEST_F(PlainServerTest, CutsOffAWebSocketThatIsNotRead) {
