@@ -49,15 +49,16 @@ struct HttpRequest {
   IpAddress peer;  // received only: who sent it
 };
 
-// A body that is written as it comes to be, or the node's side of a WebSocket. Used on the node's executor.
+// A body that is written as it comes to be, the node's side of a WebSocket, or that of a tunnel. Used on the
+// node's executor.
 class HttpStream {
  public:
   virtual ~HttpStream() = default;
-  // The next piece of the body, or message of the WebSocket; nothing at the end. Throws operation_aborted if
-  // the reader's connection is cut off by the server.
+  // The next piece of the body, message of the WebSocket or bytes of the tunnel; nothing at the end. Throws
+  // operation_aborted if the reader's connection is cut off by the server.
   [[nodiscard]] virtual Task<std::optional<std::string>> next() = 0;
-  // A text message of the WebSocket came.
-  virtual void receive(std::string message) { (void)message; }
+  // A text message of the WebSocket came, or bytes through the tunnel. No more are read before it returns.
+  [[nodiscard]] virtual Task<void> receive(std::string /*message*/) { co_return; }
   // The reader has gone, was too slow, or must go: next() ends soon.
   virtual void close() = 0;
 };
@@ -68,6 +69,9 @@ struct HttpResponse {
   std::string body;
   // Instead of `body`. With status 101, in answer to a request for a WebSocket, its pieces are messages.
   std::shared_ptr<HttpStream> stream = nullptr;
+  // With status 101: whoever is behind `stream` speaks the protocol, and has answered with `headers`. What
+  // follows is passed on as it is, both ways.
+  bool is_tunnel = false;
 };
 
 // It may be taken another time: 429, and what the server is to blame for.

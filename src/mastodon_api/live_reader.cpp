@@ -61,7 +61,12 @@ bool LiveReader::has_said_too_much() {
   return ++messages_ > options_.messages_a_minute || waiting_.size() >= options_.waiting_max;
 }
 
-void LiveReader::receive(std::string message) {
+Task<void> LiveReader::receive(std::string message) {
+  hear(message);
+  co_return;
+}
+
+void LiveReader::hear(const std::string& message) {
   if (owner_ == nullptr) return;
   if (has_said_too_much()) return close();
   const json::object wish = json::parse_object(message).value_or(json::object());

@@ -50,7 +50,7 @@ class LiveReader final : public HttpStream {
 
   [[nodiscard]] Task<std::optional<std::string>> next() override;
   // {"type": "subscribe" or "unsubscribe", "stream": "hashtag", "tag": "…"}
-  void receive(std::string message) override;
+  [[nodiscard]] Task<void> receive(std::string message) override;
   void close() override;
 
   // Reads that as well from now on; events name it as it is spelled here.
@@ -59,6 +59,7 @@ class LiveReader final : public HttpStream {
   [[nodiscard]] const std::map<Tag, std::string>& tags() const { return tags_; }
 
  private:
+  void hear(const std::string& message);
   [[nodiscard]] bool has_said_too_much();
   [[nodiscard]] std::string text_of(const Event& event) const;
   void refuse(std::string_view why);

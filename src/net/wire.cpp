@@ -152,6 +152,13 @@ std::string write_chunk(std::string piece, Version version) {
   return fmt::format("{:x}\r\n{}\r\n", piece.size(), piece);
 }
 
+std::string write_tunnel_head(const Headers& headers) {
+  std::string head = begin_head(101, headers, 0);
+  add_field(head, "Connection", "Upgrade");
+  add_field(head, "Upgrade", "websocket");
+  return head + "\r\n";
+}
+
 Headers to_headers(const http::fields& fields) {
   Headers headers;
   for (const auto& field : fields) headers.add(std::string(field.name_string()), std::string(field.value()));

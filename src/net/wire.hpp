@@ -48,6 +48,8 @@ enum class Keep : std::uint8_t { kAlive, kClose };
 [[nodiscard]] std::string write_stream_head(const HttpResponse& response, Version version);
 // A piece of such a body as it goes over the wire. Empty: the end.
 [[nodiscard]] std::string write_chunk(std::string piece, Version version);
+// The answer after which a connection is one of WebSocket.
+[[nodiscard]] std::string write_tunnel_head(const Headers& headers);
 
 [[nodiscard]] Headers to_headers(const boost::beast::http::fields& fields);
 

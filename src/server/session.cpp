@@ -320,17 +320,20 @@ Task<bool> HttpSession::serve_one(std::shared_ptr<Session> self) {
 
 Task<void> HttpSession::serve_stream(std::shared_ptr<Session> self, HttpResponse response,
                                      Incoming incoming) {
-  streaming_ = response.stream;
   const StreamReader reader{service_->node, response.stream, service_->options.stream_timeout,
                             service_->options.message_size_max};
   const StreamCloser closer(reader);
-  if (response.status == 101) {
-    // Nothing may follow the request before it is answered.
-    if (buffer_.size() == 0)
-      co_await write_websocket(std::move(self), transport_.get(), incoming.upgrade, reader);
-  } else {
+  // Nothing may follow the request for a WebSocket before it is answered.
+  if (response.status == 101 && buffer_.size() > 0) co_return;
+  streaming_ = response.stream;
+  if (response.status != 101) {
     std::string head = net::write_stream_head(response, incoming.version);
     co_await write_stream(transport_.get(), std::move(head), incoming.version, reader);
+  } else if (response.is_tunnel) {
+    std::string head = net::write_tunnel_head(response.headers);
+    co_await write_tunnel(std::move(self), transport_.get(), std::move(head), reader);
+  } else {
+    co_await write_websocket(std::move(self), transport_.get(), incoming.upgrade, reader);
   }
   streaming_.reset();
 }

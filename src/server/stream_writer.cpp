@@ -21,6 +21,8 @@ void close_stream(const Executor& node, std::shared_ptr<HttpStream> stream) {
 
 namespace {
 
+constexpr std::size_t kBytesRead = 4096;  // of a tunnel, at once
+
 // The next piece, asked for on the node's executor. Keeps the stream alive for as long as that takes.
 Task<std::optional<std::string>> next_piece(std::shared_ptr<HttpStream> stream) {
   std::optional<std::string> piece = co_await stream->next();
@@ -28,7 +30,7 @@ Task<std::optional<std::string>> next_piece(std::shared_ptr<HttpStream> stream) 
 }
 
 Task<bool> deliver(std::shared_ptr<HttpStream> stream, std::string text) {
-  stream->receive(std::move(text));
+  co_await stream->receive(std::move(text));
   co_return true;
 }
 
@@ -47,6 +49,16 @@ Task<void> read_messages(std::shared_ptr<void> /*owner*/, std::shared_ptr<WebSoc
     buffer.clear();
     // The next is read when this one is dealt with: what a busy node has not got to stays with the sender.
     co_await net::run_on(reader.node, deliver(reader.stream, std::move(text)));
+  }
+  close_stream(reader.node, reader.stream);
+}
+
+// The same, of bytes as they come.
+Task<void> read_bytes(std::shared_ptr<void> /*owner*/, Transport* transport, StreamReader reader) {
+  for (std::string room(kBytesRead, '\0');;) {
+    const auto [error, size] = co_await transport->async_read_some(boost::asio::buffer(room), net::kTuple);
+    if (error) break;
+    co_await net::run_on(reader.node, deliver(reader.stream, room.substr(0, size)));
   }
   close_stream(reader.node, reader.stream);
 }
@@ -132,6 +144,16 @@ Task<void> write_websocket(std::shared_ptr<void> owner, Transport* transport, Up
   }
   const WriteLimit limit(executor, reader.timeout, transport, owner);
   co_await socket->async_close(websocket::close_code::normal, net::kTuple);
+}
+
+// Silence is no end here: whoever is behind the stream pings the reader.
+Task<void> write_tunnel(std::shared_ptr<void> owner, Transport* transport, std::string head,
+                        StreamReader reader) {
+  const CloseAtEnd at_end(*transport);
+  transport->expires_never();
+  const auto executor = co_await boost::asio::this_coro::executor;
+  boost::asio::co_spawn(executor, read_bytes(std::move(owner), transport, reader), boost::asio::detached);
+  co_await write_stream(transport, std::move(head), net::Version::kHttp10, std::move(reader));
 }
 
 }  // namespace tagring::server

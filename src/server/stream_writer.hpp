@@ -1,4 +1,4 @@
-// Bodies that are written as they come to be, and WebSockets. Internal to net/.
+// Bodies that are written as they come to be, WebSockets, and tunnels. Internal to net/.
 #pragma once
 
 #include <boost/beast/http/fields.hpp>
@@ -38,5 +38,8 @@ Task<void> write_stream(Transport* transport, std::string head, net::Version ver
 // `owner` keeps the connection alive while it is read from, which may last a little longer than this task.
 Task<void> write_websocket(std::shared_ptr<void> owner, Transport* transport, Upgrade upgrade,
                            StreamReader reader);
+// The same for a tunnel, which begins with `head`. What the reader sends is the stream's to judge.
+Task<void> write_tunnel(std::shared_ptr<void> owner, Transport* transport, std::string head,
+                        StreamReader reader);
 
 }  // namespace tagring::server

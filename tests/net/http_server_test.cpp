@@ -614,7 +614,10 @@ class Pieces final : public HttpStream {
     co_await timer.async_wait(boost::asio::use_awaitable);
     co_return heard.empty() ? std::string() : std::exchange(heard, "");
   }
-  void receive(std::string message) override { heard = "heard " + message; }
+  Task<void> receive(std::string message) override {
+    heard = "heard " + message;
+    co_return;
+  }
   void close() override { closed = true; }
   std::string heard;
   bool closed = false;
@@ -703,6 +706,31 @@ TEST_F(PlainServerTest, SpeaksNoWebSocketWithWhoDoesNotAskForItAsTheyShould) {
   EXPECT_TRUE(answer.starts_with("HTTP/1.1 426 ")) << answer;
   EXPECT_NE(answer.find("Upgrade: websocket"), std::string::npos) << answer;
   EXPECT_TRUE(pieces->closed);
+}
+
+// Whoever is behind the stream has answered already.
+TEST_F(PlainServerTest, PassesOnWhatFollowsTheAnswerOfATunnel) {
+  const auto pieces = std::make_shared<Pieces>(std::vector<std::string>{"\x81\x05hello"}, true);
+  serve(plain(), [pieces](HttpRequest) -> Task<HttpResponse> {
+    HttpResponse response{.status = 101, .headers = {{"Sec-WebSocket-Accept", "so it is"}}, .body = {}};
+    response.stream = pieces;
+    response.is_tunnel = true;
+    co_return response;
+  });
+  const std::string answer = while_serving([&] {
+    const RawPeer peer(server->port());
+    peer.say(
+        "GET / HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+        "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n");
+    std::string heard = peer.hear_until("hello");
+    peer.say("no frame");
+    heard += peer.hear_until("no frame");
+    return heard;
+  });
+  EXPECT_TRUE(answer.starts_with("HTTP/1.1 101 Switching Protocols\r\n")) << answer;
+  EXPECT_NE(answer.find("\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"), std::string::npos) << answer;
+  EXPECT_NE(answer.find("\r\nSec-WebSocket-Accept: so it is\r\n"), std::string::npos) << answer;
+  EXPECT_TRUE(answer.ends_with("\r\n\r\n\x81\x05helloheard no frame")) << answer;
 }
 
 TEST_F(PlainServerTest, CutsOffAWebSocketThatIsNotRead) {

@@ -34,6 +34,12 @@ class Streaming : public NodeTest {
     EXPECT_EQ(post_signed(json::serialize(create), alice).status, 202);
     return post.uri;
   }
+  void tell(const HttpResponse& socket, const std::string& message) {
+    run([](std::shared_ptr<HttpStream> stream, std::string text) -> Task<bool> {
+      co_await stream->receive(std::move(text));
+      co_return true;
+    }(socket.stream, message));
+  }
   std::string next(const HttpResponse& response) { return run(response.stream->next()).value_or("end"); }
   json::object message(const HttpResponse& response) {
     return json::parse_object(next(response)).value_or(json::object());
@@ -125,7 +131,7 @@ TEST_F(Streaming, AWebSocketMaySubscribeToSeveralHashtags) {
   const HttpResponse socket = open("/api/v1/streaming?stream=hashtag&tag=cats", true);
   ASSERT_TRUE(socket.stream);
   EXPECT_EQ(socket.status, 101);
-  socket.stream->receive(R"({"type":"subscribe","stream":"hashtag","tag":"Dogs"})");
+  tell(socket, R"({"type":"subscribe","stream":"hashtag","tag":"Dogs"})");
   publish("1", {"cats"});
   json::object event = message(socket);
   EXPECT_EQ(event.at("stream"), json::value(json::array{"hashtag", "cats"}));
@@ -135,16 +141,16 @@ TEST_F(Streaming, AWebSocketMaySubscribeToSeveralHashtags) {
   publish("2", {"dogs"});
   EXPECT_EQ(message(socket).at("stream"), json::value(json::array{"hashtag", "Dogs"}))
       << "as the reader spelled it";
-  socket.stream->receive(R"({"type":"unsubscribe","stream":"hashtag","tag":"dogs"})");
+  tell(socket, R"({"type":"unsubscribe","stream":"hashtag","tag":"dogs"})");
   publish("3", {"dogs"});
   settle();
-  socket.stream->receive(R"({"type":"subscribe","stream":"user"})");
+  tell(socket, R"({"type":"subscribe","stream":"user"})");
   EXPECT_EQ(message(socket), (json::object{{"error", "Unknown stream type"}}));
 }
 
 TEST_F(Streaming, AReaderWhoDoesNotKeepUpIsCutOff) {
   const HttpResponse socket = open("/api/v1/streaming?stream=hashtag&tag=cats", true);
-  for (int i = 0; i < 300; ++i) socket.stream->receive("x");
+  for (int i = 0; i < 300; ++i) tell(socket, "x");
   EXPECT_EQ(next(socket), R"({"error":"Unknown stream type"})") << "what waited is still given";
   std::string last;
   for (int i = 0; i < 300 && last != "end"; ++i) last = next(socket);
@@ -174,7 +180,7 @@ TEST_F(Streaming, StreamsAreLimited) {
   EXPECT_EQ(open("/api/v1/streaming/hashtag?tag=cats").status, 200);
   const HttpResponse socket = open("/api/v1/streaming", true);
   for (int i = 0; i < 21; ++i)
-    socket.stream->receive(fmt::format(R"({{"type":"subscribe","stream":"hashtag","tag":"t{}"}})", i));
+    tell(socket, fmt::format(R"({{"type":"subscribe","stream":"hashtag","tag":"t{}"}})", i));
   EXPECT_EQ(message(socket), (json::object{{"error", "Too many hashtags"}}));
 }
 
@@ -205,7 +211,7 @@ TEST_F(Streaming, OtherStreamsAreNotThere) {
 TEST_F(Streaming, WhoComesAndGoesLeavesOneTimerBehind) {
   const HttpResponse socket = open("/api/v1/streaming", true);
   const auto say = [&](const char* type) {
-    socket.stream->receive(fmt::format(R"({{"type":"{}","stream":"hashtag","tag":"cats"}})", type));
+    tell(socket, fmt::format(R"({{"type":"{}","stream":"hashtag","tag":"cats"}})", type));
   };
   const auto events_while_it_ends = [&] {
     const std::uint64_t before = loop.events();
@@ -227,8 +233,8 @@ TEST_F(Streaming, WhoComesAndGoesLeavesOneTimerBehind) {
 TEST_F(Streaming, ASubscriptionLingersAfterTheLastWhoLeft) {
   const HttpResponse socket = open("/api/v1/streaming", true);
   for (int i = 0; i < 2; ++i) {
-    socket.stream->receive(R"({"type":"subscribe","stream":"hashtag","tag":"cats"})");
-    socket.stream->receive(R"({"type":"unsubscribe","stream":"hashtag","tag":"cats"})");
+    tell(socket, R"({"type":"subscribe","stream":"hashtag","tag":"cats"})");
+    tell(socket, R"({"type":"unsubscribe","stream":"hashtag","tag":"cats"})");
     if (i == 0) settle(std::chrono::minutes(9));
   }
   settle(std::chrono::minutes(5));
@@ -240,8 +246,8 @@ TEST_F(Streaming, ASubscriptionLingersAfterTheLastWhoLeft) {
 TEST_F(Streaming, AReaderWhoSendsWithoutEndIsCutOff) {
   const HttpResponse socket = open("/api/v1/streaming", true);
   for (int i = 0; i < 100; ++i) {
-    socket.stream->receive(R"({"type":"subscribe","stream":"hashtag","tag":"cats"})");
-    socket.stream->receive(R"({"type":"unsubscribe","stream":"hashtag","tag":"cats"})");
+    tell(socket, R"({"type":"subscribe","stream":"hashtag","tag":"cats"})");
+    tell(socket, R"({"type":"unsubscribe","stream":"hashtag","tag":"cats"})");
   }
   EXPECT_EQ(next(socket), "end");
 }
