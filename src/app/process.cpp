@@ -65,7 +65,7 @@ net::HttpClientOptions client_options(const config::Config& config) {
 }
 
 Result<std::unique_ptr<InsideClient>> InsideClient::make(Executor io) {
-  std::unique_ptr<InsideClient> made(new InsideClient);
+  std::unique_ptr<InsideClient> made(new InsideClient(io));
   net::HttpClientOptions options;
   options.allow_private_addresses = true;
   options.connections_per_host_max = kToOneProcess;

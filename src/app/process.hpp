@@ -14,6 +14,7 @@
 #include "net/http_client.hpp"
 #include "net/http_client_options.hpp"
 #include "net/resolver.hpp"
+#include "net/stream_client.hpp"
 
 namespace tagring::app {
 
@@ -37,11 +38,13 @@ class InsideClient {
  public:
   static Result<std::unique_ptr<InsideClient>> make(Executor io);
   [[nodiscard]] HttpClient& client() { return *client_; }
+  [[nodiscard]] HttpClient& streams() { return streams_; }
 
  private:
-  InsideClient() = default;
+  explicit InsideClient(Executor io) : streams_(std::move(io)) {}
   net::Resolver resolver_{{.hosts = {}, .allow_ip_literals = true, .threads = 2, .ring_threads = 1}};
   std::unique_ptr<net::BeastHttpClient> client_;
+  net::StreamClient streams_;
 };
 
 // What comes from outside, but for what only processes of this node may say

@@ -29,7 +29,8 @@ HttpResponse in_json(const json::object& body) {
   return response;
 }
 
-bool is_stream(const HttpRequest& request) {
+// The core may answer with a stream (mastodon_api/streams.hpp).
+bool may_be_streamed(const HttpRequest& request) {
   return path_of(request.target).starts_with("/api/v1/streaming");
 }
 
@@ -57,8 +58,6 @@ Task<Result<void>> Front::check(HttpRequest* request) {
 
 Task<HttpResponse> Front::answer(HttpRequest request) {
   if (path_of(request.target) == "/livez") co_return co_await probe(std::move(request));
-  if (is_stream(request))
-    co_return error_response({ErrorCode::kUnavailable, "streams are not to be had here; read the timeline"});
   if (request.headers.find(federation::kCheckedField))
     co_return error_response({ErrorCode::kInvalid, "a field that is for this node's own processes"});
   const Result<void> checked = co_await check(&request);
@@ -68,13 +67,17 @@ Task<HttpResponse> Front::answer(HttpRequest request) {
   }
   const bool may_repeat = request.method == "GET" || request.method == "HEAD";
   const std::optional<std::string> field = request.headers.find(federation::kCheckedField);
+  const bool may_stream = may_be_streamed(request);
+  const std::optional<std::string> upgrade = request.headers.find("Upgrade");
   for (int tries = 0; tries < (may_repeat ? 2 : 1); ++tries) {
     co_await look_for_core();
     if (core_.empty()) break;
     Result<HttpCall> call = to_core(request, core_, clock_.now() + kCoreTimeout);
     if (!call) co_return error_response(call.error());
     if (field) call->headers.add(std::string(federation::kCheckedField), *field);
-    const Result<HttpResponse> answer = co_await ask_core(*std::move(call));
+    if (may_stream && upgrade) call->headers.add("Upgrade", *upgrade);
+    HttpClient& client = may_stream ? clients_.streams : clients_.inside;
+    const Result<HttpResponse> answer = co_await ask_core(client, *std::move(call));
     note_core(answer ? std::nullopt : std::optional(answer.error().message));
     if (!answer) continue;
     ++brought_;
@@ -86,10 +89,10 @@ Task<HttpResponse> Front::answer(HttpRequest request) {
   co_return no_core();
 }
 
-Task<Result<HttpResponse>> Front::ask_core(HttpCall call) {
+Task<Result<HttpResponse>> Front::ask_core(HttpClient& client, HttpCall call) {
   call.headers.add(std::string(kSecretField), options_.secret);
   call.headers.add(std::string(kFrontField), options_.place);
-  co_return co_await clients_.inside.send(std::move(call));
+  co_return co_await client.send(std::move(call));
 }
 
 void Front::note_core(const std::optional<std::string>& trouble) {
@@ -128,7 +131,7 @@ Task<void> Front::tell_core() {
   news.body = json::serialize(report());
   Result<HttpCall> call = to_core(std::move(news), core_, clock_.now() + kAnnounceEvery);
   if (!call) co_return;
-  const Result<HttpResponse> answer = co_await ask_core(*std::move(call));
+  const Result<HttpResponse> answer = co_await ask_core(clients_.inside, *std::move(call));
   // Nodes refuse this and that; but not that their fronts are there.
   note_core(answer && answer->status == 204 ? std::nullopt
             : answer                        ? std::optional<std::string>("it is no core of this node")

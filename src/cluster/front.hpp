@@ -1,7 +1,8 @@
 // A front: a process that has no part in the rings and keeps nothing (docs/scaling.md). It speaks with the
 // world for its node: TLS, HTTP, budgets and signatures are its matter; what is in order it brings the core,
 // and whoever sent it gets the core's answer. So nothing is acknowledged that the core has not taken, and a
-// front may die at any time. What the core gives it to send it sends.
+// front may die at any time. What the core gives it to send it sends. Streams it passes on as they come: who
+// may read them is for the core to say.
 #pragma once
 
 #include <functional>
@@ -32,6 +33,7 @@ class Front {
   struct Clients {
     HttpClient& outside;
     HttpClient& inside;
+    HttpClient& streams;  // inside, too; a stream takes no connection from other calls
   };
   // All of these outlive it.
   Front(Options options, const federation::Identity& identity, budget::Manager& budget, Clients clients,
@@ -57,7 +59,7 @@ class Front {
   static constexpr Duration kLookEvery{1'000};  // for another core
   Task<Result<void>> check(HttpRequest* request);
   Task<void> tell_core();
-  Task<Result<HttpResponse>> ask_core(HttpCall call);
+  Task<Result<HttpResponse>> ask_core(HttpClient& client, HttpCall call);
   [[nodiscard]] json::object figures() const;
   // None: it answered as the core does.
   void note_core(const std::optional<std::string>& trouble);

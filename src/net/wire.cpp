@@ -119,7 +119,9 @@ Result<OutgoingMessage> write_request(std::string_view authority, HttpRequest re
   if (!request.body.empty() || (request.method != "GET" && request.method != "HEAD")) {
     add_field(head, "Content-Length", fmt::to_string(request.body.size()));
   }
-  head.append("Connection: keep-alive\r\n\r\n");
+  // Another protocol is asked of the connection (RFC 9110, 7.8).
+  add_field(head, "Connection", request.headers.find("Upgrade") ? "Upgrade" : "keep-alive");
+  head.append("\r\n");
   return join(std::move(head), std::move(request.body));
 }
 

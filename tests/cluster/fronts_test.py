@@ -83,6 +83,13 @@ class ManyMachines(TwoMachines):
         done = subprocess.run([self.binary, "doctor", "--json", "--config", self.machine_config(machine.number)], capture_output=True, text=True, timeout=120)
         return {one["name"]: one for one in json.loads(done.stdout)["checks"]}
 
+    def outside(self, path, headers=None):
+        """A connection by which somebody in the world has asked the node for that."""
+        trusted = ssl.create_default_context(cafile=str(self.directory / "certs" / "ca.pem"))
+        connection = http.client.HTTPSConnection(self.node_address(TWICE), self.port, context=Named(trusted, node_host(TWICE)), timeout=30)
+        connection.request("GET", path, headers={"Host": f"{node_host(TWICE)}:{self.port}", **(headers or {})})
+        return connection
+
     def fronts(self):
         return {front["at"]: front for front in self.cli(TWICE, "status").get("fronts", [])}
 
@@ -103,7 +110,37 @@ def refusals(network, check):
                        'has no core yet: start "tagring run --role core" first'))
 
 
-def suffer(network, flow, rng):
+SOCKET = {"Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Version": "13", "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ=="}
+
+
+class Reader:
+    """Reads a hashtag live, by the name of the node, in a thread of its own: as server-sent events, or on a WebSocket."""
+
+    def __init__(self, network, tag, on_socket):
+        self.heard, self.is_over = b"", False
+        path = "/api/v1/streaming" if on_socket else f"/api/v1/streaming/hashtag?tag={tag}"
+        self.connection = network.outside(path, SOCKET if on_socket else None)
+        self.wish = json.dumps({"type": "subscribe", "stream": "hashtag", "tag": tag}).encode() if on_socket else b""
+        threading.Thread(target=self._listen, daemon=True).start()
+
+    def _listen(self):
+        try:
+            while piece := self.connection.sock.recv(65536):
+                self.heard += piece
+                if self.wish and b"\r\n\r\n" in self.heard:
+                    self.connection.sock.sendall(bytes([0x81, 0x80 | len(self.wish), 0, 0, 0, 0]) + self.wish)  # masked with zeros
+                    self.wish = b""
+        except OSError:
+            pass
+        self.is_over = True
+
+    def has_post(self):
+        if self.is_over:
+            raise Failure(f"it ended after {self.heard[-300:]}")
+        return b'"event":"update"' in self.heard or b"event: update\n" in self.heard
+
+
+def suffer(network, flow, rng, check):
     """The kills, in any order. How long after that of a core a post was acknowledged."""
     kinds = ["front"] * FRONT_KILLS + ["core"] * CORE_KILLS
     rng.shuffle(kinds)
@@ -120,8 +157,11 @@ def suffer(network, flow, rng):
             continue
         killed, other = network.machines[network.active], network.machines[1 - network.active]
         other.says("stands by")
+        readers = [Reader(network, TAGS[0], on_socket) for on_socket in [False, True]]
+        check("streams bring posts that flow", lambda: all(reader.has_post() for reader in readers), 30)
         before = time.monotonic()
         killed.kill()
+        check("and end with the core", lambda: all(reader.is_over for reader in readers), 5)
         served = other.says("serves")
         network.active = 1 - network.active
         wait_for("a post", lambda: flow.times and flow.times[-1] > served)
@@ -138,18 +178,15 @@ def strangers(network, check):
     check("nor by a front who is no core", lambda: network.machines[FRONTS[0]].get(INSIDE, "/cluster/send")[0] == 403)
     probe = network.machines[FRONTS[0]]
     check("a front is ready", lambda: probe.get(network.livez, "/readyz")[0] == 200)
-    outside = ssl.create_default_context(cafile=str(network.directory / "certs" / "ca.pem"))
 
     def get(path, headers):
-        connection = http.client.HTTPSConnection(network.node_address(TWICE), network.port, context=Named(outside, node_host(TWICE)), timeout=10)
-        connection.request("GET", path, headers={"Host": f"{node_host(TWICE)}:{network.port}", **headers})
-        return connection.getresponse().status
+        return network.outside(path, headers).getresponse().status
 
     check("from outside nobody vouches for a signature", lambda: get("/actor", {"Tagring-Checked": "ab"}) == 400)
     document = {"Accept": "application/activity+json"}
     check("who offers another protocol is answered", lambda: get("/actor", {**document, "Connection": "Upgrade", "Upgrade": "h2c"}) == 200)
     check("what is long is brought, too", lambda: get("/actor?" + "a" * 4000, document) == 200)
-    check("a stream is not to be had", lambda: get("/api/v1/streaming/health", {}) == 503)
+    check("a stream that there is not is refused", lambda: get("/api/v1/streaming/user", {}) == 404)
     check("what the node refuses is no sign of its end", lambda: get("/metrics", {}) in (401, 403) and "core_lost" not in probe.log())
     check("and counts", lambda: "tagring_front_brought_total" in probe.get(network.livez, "/metrics")[1])
 
@@ -247,7 +284,7 @@ def test(network, server, seed):
         flow = Flow(network)
         try:
             with flow:
-                times = suffer(network, flow, rng)
+                times = suffer(network, flow, rng, check)
                 time.sleep(2)
         except Failure as failure:
             print(f"  FAIL  {failure}", flush=True)
