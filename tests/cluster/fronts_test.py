@@ -226,7 +226,7 @@ def is_looked_after(network, check):
     front.stop()
     check("who leaves is not missed", lambda: f"front {front.inside()}" not in network.doctor(core) and "event=front_left" in core.log())
     front.start()
-    front.says("serves")
+    wait_for("both fronts", lambda: len(network.fronts()) == len(FRONTS))
     front.kill()
     check("who is killed is missed", lambda: finds(core, f"front {front.inside()}", False, "has been silent for"))
     front.start()

@@ -652,6 +652,8 @@ TEST_F(PlainServerTest, SaysNoLengthOfAStreamThatIsOnlyAskedAbout) {
   EXPECT_TRUE(answer.starts_with("HTTP/1.1 200 ")) << answer;
   EXPECT_EQ(answer.find("Content-Length"), std::string::npos) << answer;
   EXPECT_TRUE(answer.ends_with("\r\n\r\n")) << answer;
+  loop.restart();
+  loop.poll();
   EXPECT_TRUE(pieces->closed) << "nobody reads it";
 }
 
@@ -705,6 +707,8 @@ TEST_F(PlainServerTest, SpeaksNoWebSocketWithWhoDoesNotAskForItAsTheyShould) {
       dialogue("GET / HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: close\r\n\r\n");
   EXPECT_TRUE(answer.starts_with("HTTP/1.1 426 ")) << answer;
   EXPECT_NE(answer.find("Upgrade: websocket"), std::string::npos) << answer;
+  loop.restart();
+  loop.poll();
   EXPECT_TRUE(pieces->closed);
 }
 
