@@ -34,10 +34,6 @@ std::uint64_t hash_of_signatures(const Headers& headers) {
 
 }  // namespace
 
-bool Inbox::is_path(std::string_view path) {
-  return path == "/inbox" || (path.starts_with("/tag/") && path.ends_with("/inbox"));
-}
-
 Task<HttpResponse> Inbox::answer(HttpRequest request) {
   // Form first: garbage must not make us fetch keys. Hashtags last: what they cost is for who has signed.
   Result<json::object> object = fediverse::parse_document(request.body);

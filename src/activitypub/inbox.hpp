@@ -32,9 +32,7 @@ class Inbox {
         clock_(runtime.clock),
         tally_(runtime.clock, runtime.log) {}
 
-  // This node's inbox, or that of one of its hashtag actors.
-  [[nodiscard]] static bool is_path(std::string_view path);
-  // Answers POST to it.
+  // Answers POST to this node's inbox, or that of one of its hashtag actors.
   [[nodiscard]] Task<HttpResponse> answer(HttpRequest request);
 
   [[nodiscard]] const InboxTally& tally() const { return tally_; }

@@ -145,19 +145,23 @@ Task<Result<void>> Daemon::open() {
   CO_TRY_VOID(co_await stores_->meta.set("origin", config_.origin()));  // whose a copy is (db/new_name.hpp)
   CO_TRY(http_, net::BeastHttpClient::make(client_options(config_), pool_.get_executor(), resolver_));
   if (inside_) {
-    CO_TRY_VOID(co_await stores_->meta.set(kCoreName, inside_->text()));
     CO_TRY(inside_http_, InsideClient::make(pool_.get_executor()));
-    fronts_ = std::make_unique<cluster::Fronts>(*http_, inside_http_->client(), cluster::secret_of(own_key),
-                                                clock_, log_);
+    const cluster::Fronts::Options options{.place = inside_->text(), .secret = cluster::Secret(own_key)};
+    fronts_ = std::make_unique<cluster::Fronts>(options, inside_http_->client(), budget_, clock_, log_);
+  }
+  // Fronts that have read where the core was would wait for it there.
+  if (!config_.postgres.empty()) {
+    CO_TRY_VOID(co_await stores_->meta.set(kCoreName, inside_ ? inside_->text() : ""));
   }
   node::Environment environment{.clock = clock_,
                                 .executor = loop_.get_executor(),
-                                .http = fronts_ ? static_cast<HttpClient&>(*fronts_) : *http_,
+                                .http = *http_,
                                 .workers = workers_,
                                 .stores = node::stores_of(*stores_),
                                 .log = log_,
                                 .seed = random_seed(),
                                 .read_followed_tags = sql::read_mastodon_tags,
+                                .couriers = fronts_.get(),
                                 .services = &resolver_,
                                 .budget = &budget_,
                                 .machine = this};
@@ -277,7 +281,7 @@ Task<health::Checks> Daemon::look() {
   }
   if (config_.standby) checks.push_back(co_await look_at_standby());
   if (fronts_) {
-    const health::Checks of_fronts = co_await fronts_->look(inside_->text());
+    const health::Checks of_fronts = co_await fronts_->look();
     checks.insert(checks.end(), of_fronts.begin(), of_fronts.end());
   }
   co_return checks;

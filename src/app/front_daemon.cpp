@@ -23,11 +23,15 @@ FrontDaemon::FrontDaemon(config::Config config, std::filesystem::path config_fil
       inside_(inside),
       pool_(std::max(2U, std::thread::hardware_concurrency())),
       workers_(pool_.get_executor()),
+      look_workers_(look_pool_.get_executor()),
       clock_(loop_.get_executor()),
       log_(Log::to_stderr(config_.log_level, config_.log_format, &clock_)),
       budget_(config_.budgets, clock_),
       doors_(config_, config_file_, budget_, {pool_.get_executor(), loop_.get_executor()}, clock_),
-      resolver_(resolver_options(config_, budget_)) {}
+      resolver_(resolver_options(config_, budget_)) {
+  // node.address is that of what stands in front of all fronts.
+  if (config_.listen_address == config_.address) config_.listen_address = IpAddress{};
+}
 
 Result<void> FrontDaemon::run() { return run_process(loop_, pool_, tasks_, serve()); }
 
@@ -35,8 +39,10 @@ Task<Result<void>> FrontDaemon::serve() {
   CO_TRY_VOID(doors_.check());
   CO_TRY_VOID(co_await open());
   CO_TRY_VOID(listen());
+  co_await front_->get_in_touch();
+  doors_.accept();
   tasks_.spawn("watchdog", please_watchdog(clock_));
-  tasks_.spawn("announce", front_->announce());
+  tasks_.spawn("core", front_->keep_in_touch());
   tasks_.spawn("certificate", doors_.watch_certificate(log_, []() -> Task<void> { co_return; }));
   say_ready();
   co_await wait_for_the_end();
@@ -49,7 +55,7 @@ Task<Result<void>> FrontDaemon::serve() {
 
 Task<Result<std::string>> FrontDaemon::remembered(std::string name) {
   auto look = [dsn = config_.postgres, name] { return sql::remembered(dsn, name); };
-  CO_TRY(std::optional<std::string> value, co_await workers_.run(std::move(look)));
+  CO_TRY(std::optional<std::string> value, co_await look_workers_.run(std::move(look)));
   if (value) co_return *std::move(value);
   co_return fail(
       ErrorCode::kInvalid,
@@ -60,11 +66,16 @@ Task<Result<void>> FrontDaemon::open() {
   CO_TRY(const std::string pem, co_await remembered(kKeyName));
   CO_TRY(crypto::PrivateKey key, crypto::PrivateKey::from_pem(pem));
   CO_TRY_VOID(co_await remembered(kCoreName));
+  CO_TRY(const std::string origin, co_await remembered("origin"));
+  if (origin != config_.origin())
+    co_return fail(ErrorCode::kInvalid,
+                   fmt::format("the database of database.postgres is that of {}, and this is {}", origin,
+                               config_.origin()));
   CO_TRY(http_, net::BeastHttpClient::make(client_options(config_), pool_.get_executor(), resolver_));
   CO_TRY(inside_http_, InsideClient::make(pool_.get_executor()));
-  cluster::Front::Options options{.place = inside_.text(),
-                                  .secret = cluster::secret_of(key),
-                                  .find_core = [this] { return remembered(kCoreName); },
+  cluster::Front::Options options{.core = {.place = inside_.text(),
+                                           .secret = cluster::Secret(key),
+                                           .find_core = [this] { return remembered(kCoreName); }},
                                   .certificate_until = [this] { return doors_.certificate_until(); }};
   identity_.emplace(config_.origin(), std::move(key), config_.contact, config_.moved_from);
   const Runtime runtime{clock_, loop_.get_executor(), workers_, log_, Rng(random_seed())};
@@ -74,11 +85,10 @@ Task<Result<void>> FrontDaemon::open() {
 }
 
 Result<void> FrontDaemon::listen() {
+  TRY_VOID(doors_.open_outside([this](HttpRequest request) { return front_->answer(std::move(request)); }));
   TRY_VOID(doors_.open_inside(
       inside_, [this](HttpRequest request) { return front_->answer_core(std::move(request)); }));
   TRY_VOID(doors_.open_metrics([this](HttpRequest request) { return front_->probe(std::move(request)); }));
-  TRY_VOID(doors_.open_outside([this](HttpRequest request) { return front_->answer(std::move(request)); }));
-  doors_.accept();
   return {};
 }
 

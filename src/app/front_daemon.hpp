@@ -46,7 +46,9 @@ class FrontDaemon {
   const cluster::Place inside_;
   boost::asio::io_context loop_{1};
   boost::asio::thread_pool pool_;
+  boost::asio::thread_pool look_pool_{1};  // for the database, which may take its time
   Workers workers_;
+  Workers look_workers_;
   net::SystemClock clock_;
   Log log_;
   budget::Manager budget_;

@@ -9,16 +9,20 @@
 #include "crypto/hash.hpp"
 #include "federation/checked_signature.hpp"
 #include "http/http_error.hpp"
+#include "signatures/signature.hpp"
 
 namespace tagring::cluster {
 namespace {
 
 constexpr std::string_view kOwnFields = "tagring-";  // all of this channel begin so
+constexpr std::string_view kProofField = "Tagring-Proof";
 constexpr std::string_view kHostField = "Tagring-Host";
 constexpr std::string_view kMethodField = "Tagring-Method";
 constexpr std::string_view kUrlField = "Tagring-Url";
 constexpr std::string_view kWaitField = "Tagring-Wait";
 constexpr std::string_view kSizeField = "Tagring-Size";
+constexpr std::string_view kKeyField = "Tagring-Key";
+constexpr std::string_view kFormField = "Tagring-Form";
 constexpr std::string_view kStatusField = "Tagring-Status";
 // A front has this to say that the other side did not answer in time: or it would seem to be lost itself.
 constexpr Duration kForTheWay{2'000};
@@ -52,15 +56,33 @@ Headers without(const Headers& headers, bool (*leaves_out)(std::string_view)) {
   return kept;
 }
 
-}  // namespace
-
-std::string secret_of(const crypto::PrivateKey& key) {
-  return to_hex(crypto::sha256("tagring cluster\n" + key.pem()));
+void add(Headers& headers, std::string_view name, std::string value) {
+  headers.add(std::string(name), std::move(value));
 }
 
-bool shows(const Headers& headers, const std::string& secret) {
-  const std::string shown = headers.find(kSecretField).value_or("");
-  return crypto::sha256(shown) == crypto::sha256(secret);
+}  // namespace
+
+Secret::Secret(const crypto::PrivateKey& key) : secret_("tagring cluster\n" + key.pem()) {}
+
+std::string Secret::proof(std::string_view place, std::string_view time) const {
+  return to_hex(crypto::hmac_sha256(secret_, fmt::format("{}\n{}", place, time)));
+}
+
+void Secret::prove(HttpCall& call, WallTime now) const {
+  const std::string time = std::to_string(now.time_since_epoch().count());
+  add(call.headers, kProofField,
+      fmt::format("{} {}", time, proof(fmt::format("{}:{}", call.url.host, call.url.port), time)));
+}
+
+bool Secret::is_proven(const Headers& headers, const std::string& own, WallTime now) const {
+  const std::string shown = headers.find(kProofField).value_or("");
+  const std::string time = shown.substr(0, shown.find(' '));
+  const std::string expected = fmt::format("{} {}", time, proof(own, time));
+  Duration::rep at = 0;
+  const auto [end, error] = std::from_chars(time.data(), time.data() + time.size(), at);
+  const bool is_recent = error == std::errc() && now - WallTime(Duration(at)) < kProvesFor &&
+                         WallTime(Duration(at)) - now < kProvesFor;
+  return crypto::sha256(shown) == crypto::sha256(expected) && is_recent;
 }
 
 Result<HttpCall> call_to(std::string method, const std::string& place, std::string_view target,
@@ -80,42 +102,64 @@ Result<HttpCall> to_core(HttpRequest request, const std::string& core, Instant d
     return (is_of_one_connection(name) && !ascii_iequals(name, "Date")) ||
            ascii_iequals(name, "X-Forwarded-For");
   });
-  call.headers.add("X-Forwarded-For", request.peer.text());
-  call.headers.add(std::string(kHostField), request.headers.find("Host").value_or(""));
+  add(call.headers, "X-Forwarded-For", request.peer.text());
+  add(call.headers, kHostField, request.headers.find("Host").value_or(""));
+  add(call.headers, kMethodField, request.method);
   call.body = std::move(request.body);
   call.response_size_max = kPageMax;
   return call;
 }
 
+bool is_from_outside(const HttpRequest& request) { return request.headers.find(kHostField).has_value(); }
+
 HttpRequest from_front(HttpRequest request) {
   const std::string host = request.headers.find(kHostField).value_or("");
   const std::optional<std::string> checked = request.headers.find(federation::kCheckedField);
+  request.method = request.headers.find(kMethodField).value_or(request.method);
   request.headers = without(request.headers, [](std::string_view name) {
     return ascii_iequals(name, "Host") || ascii_iequals(name, "X-Forwarded-For") ||
            ascii_iequals(name, "Connection");
   });
-  request.headers.add("Host", host);
-  if (checked) request.headers.add(std::string(federation::kCheckedField), *checked);
+  add(request.headers, "Host", host);
+  if (checked) add(request.headers, federation::kCheckedField, *checked);
   return request;
 }
 
-Result<HttpCall> to_front(HttpCall call, const std::string& front, Instant now) {
+HttpResponse to_front(HttpResponse answer) {
+  add(answer.headers, kStatusField, std::to_string(answer.status));
+  return answer;
+}
+
+Result<HttpResponse> from_core(HttpResponse answer) {
+  // The head of a WebSocket is none of the node's.
+  if (answer.status != 101 && !answer.headers.find(kStatusField))
+    return fail(ErrorCode::kUnavailable, "who answers there is no core of this node");
+  return answer;
+}
+
+Result<HttpCall> to_front(const Errand& errand, const std::string& front, Instant now) {
+  const HttpCall& call = errand.call;
   TRY(HttpCall sent, call_to("POST", front, kSendPath, call.deadline + kForTheWay));
   sent.headers = call.headers;
-  sent.headers.add(std::string(kMethodField), call.method);
-  sent.headers.add(std::string(kUrlField), call.url.text());
-  sent.headers.add(std::string(kWaitField), std::to_string((call.deadline - now).count()));
-  sent.headers.add(std::string(kSizeField), std::to_string(call.response_size_max));
-  sent.body = std::move(call.body);
+  add(sent.headers, kMethodField, call.method);
+  add(sent.headers, kUrlField, call.url.text());
+  add(sent.headers, kWaitField, std::to_string((call.deadline - now).count()));
+  add(sent.headers, kSizeField, std::to_string(call.response_size_max));
+  add(sent.headers, kKeyField, errand.as.key_id);
+  add(sent.headers, kFormField, std::to_string(static_cast<int>(errand.as.form)));
+  sent.body = call.body;
   sent.response_size_max = call.response_size_max;
   return sent;
 }
 
-Result<HttpCall> from_core(HttpRequest request, Instant now) {
+Result<Errand> from_core(HttpRequest request, Instant now) {
   const auto wait = number_of<Duration::rep>(request.headers, kWaitField);
   const auto size = number_of<std::size_t>(request.headers, kSizeField);
+  const auto form = number_of<int>(request.headers, kFormField);
   const std::string method = request.headers.find(kMethodField).value_or("");
-  if (!wait || !size || method.empty()) return fail(ErrorCode::kInvalid, "no call of a core");
+  constexpr int kLastForm = static_cast<int>(signatures::SignatureForm::kMessage);
+  if (!wait || !size || !form || *form < 0 || *form > kLastForm || method.empty())
+    return fail(ErrorCode::kInvalid, "no call of a core");
   TRY(Url url, Url::parse(request.headers.find(kUrlField).value_or("")));
   HttpCall call(method, std::move(url), now + Duration(*wait));
   call.headers = without(request.headers, [](std::string_view name) {
@@ -124,7 +168,9 @@ Result<HttpCall> from_core(HttpRequest request, Instant now) {
   });
   call.body = std::move(request.body);
   call.response_size_max = *size;
-  return call;
+  return Errand{
+      std::move(call),
+      {request.headers.find(kKeyField).value_or(""), static_cast<signatures::SignatureForm>(*form)}};
 }
 
 HttpResponse to_answer(Result<HttpResponse> result) {
@@ -158,9 +204,10 @@ Result<Place> Place::parse(std::string_view text) {
   std::uint16_t port = 0;
   const std::string_view digits = colon == std::string_view::npos ? "" : text.substr(colon + 1);
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), port);
-  if (!address || port == 0 || error != std::errc() || end != digits.data() + digits.size())
+  const bool is_one = address && *address != IpAddress{} && *address != IpAddress::from_v4({});
+  if (!is_one || port == 0 || error != std::errc() || end != digits.data() + digits.size())
     return fail(ErrorCode::kInvalid,
-                fmt::format("'{}' is no address with a port, such as 10.0.0.5:7946", text));
+                fmt::format("'{}' is no address of one machine with a port, such as 10.0.0.5:7946", text));
   return Place{*address, port};
 }
 

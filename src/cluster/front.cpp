@@ -1,8 +1,14 @@
 #include "cluster/front.hpp"
 
+#include <fmt/format.h>
+
+#include "base/bytes.hpp"
 #include "cluster/channel.hpp"
 #include "federation/checked_signature.hpp"
 #include "federation/version.hpp"
+#include "fediverse/activity.hpp"
+#include "fediverse/documents.hpp"
+#include "fediverse/json_ld.hpp"
 #include "health/metrics.hpp"
 #include "http/http_error.hpp"
 #include "signatures/claim.hpp"
@@ -20,6 +26,31 @@ HttpResponse no_core() {
   HttpResponse response = error_response({ErrorCode::kUnavailable, "this node changes its machine"});
   response.headers.set("Retry-After", "5");
   return response;
+}
+
+// Browsers write other bytes of a target as %XX; those who do not are understood as if they had.
+std::string printable(std::string_view target) {
+  std::string text;
+  for (const char c : target) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte > 0x20 && byte < 0x7F)
+      text += c;
+    else
+      text += fmt::format("%{:02X}", byte);
+  }
+  return text;
+}
+
+// Garbage must not make us fetch keys; the core has the words for it. So it has for what is signed with keys
+// that two servers have agreed on.
+bool is_worth_checking(const HttpRequest& request, WallTime now) {
+  if (request.method != "POST" || !request.headers.find("Signature")) return false;
+  const std::string_view path = path_of(request.target);
+  const Result<json::object> body = fediverse::parse_document(request.body);
+  if (!body) return false;
+  if (path.starts_with("/tagring/")) return true;  // what nodes say to each other
+  return fediverse::NodeUrls::is_inbox(path) &&
+         fediverse::parse_activity(*body, now, {.with_tags = false}).has_value();
 }
 
 HttpResponse in_json(const json::object& body) {
@@ -42,120 +73,96 @@ Front::Front(Options options, const federation::Identity& identity, budget::Mana
       clients_(clients),
       budget_(budget),
       clock_(runtime.clock),
-      log_(runtime.log),
+      core_(options_.core, clients.inside, runtime.clock, runtime.executor, runtime.log),
+      kept_(runtime.clock, runtime.executor),
       client_(identity, clients.outside, runtime),
       keys_(budget, client_, runtime),
       authenticator_(policy_of(identity), {}, keys_, runtime) {}
 
 // What is gone may have something to say of that: the core knows who was there before.
-Task<Result<void>> Front::check(HttpRequest* request) {
-  if (!request->headers.find("Signature") || request->method == "GET") co_return Result<void>();
-  const Result<std::string> checked = co_await authenticator_.check(*request);
-  if (!checked && checked.error().code != ErrorCode::kNotFound) co_return std::unexpected(checked.error());
-  if (checked) request->headers.add(std::string(federation::kCheckedField), *checked);
-  co_return Result<void>();
+Task<Result<std::optional<Front::Checked>>> Front::check(const HttpRequest& request) {
+  if (!is_worth_checking(request, clock_.wall_now())) co_return std::nullopt;
+  Result<Checked> checked = co_await authenticator_.check(request);
+  if (checked) co_return *std::move(checked);
+  if (checked.error().code == ErrorCode::kNotFound) co_return std::nullopt;
+  co_return std::unexpected(checked.error());
 }
 
 Task<HttpResponse> Front::answer(HttpRequest request) {
-  if (path_of(request.target) == "/livez") co_return co_await probe(std::move(request));
   if (request.headers.find(federation::kCheckedField))
     co_return error_response({ErrorCode::kInvalid, "a field that is for this node's own processes"});
-  const Result<void> checked = co_await check(&request);
+  request.target = printable(request.target);
+  co_return co_await bring(std::move(request));
+}
+
+Task<HttpResponse> Front::bring(HttpRequest request) {
+  Result<std::optional<Checked>> checked = co_await check(request);
   if (!checked) {
     ++refused_;
     co_return federation::not_authentic(checked.error());
   }
-  const bool may_repeat = request.method == "GET" || request.method == "HEAD";
-  const std::optional<std::string> field = request.headers.find(federation::kCheckedField);
-  const bool may_stream = may_be_streamed(request);
-  const std::optional<std::string> upgrade = request.headers.find("Upgrade");
-  for (int tries = 0; tries < (may_repeat ? 2 : 1); ++tries) {
-    co_await look_for_core();
-    if (core_.empty()) break;
-    Result<HttpCall> call = to_core(request, core_, clock_.now() + kCoreTimeout);
-    if (!call) co_return error_response(call.error());
-    if (field) call->headers.add(std::string(federation::kCheckedField), *field);
-    if (may_stream && upgrade) call->headers.add("Upgrade", *upgrade);
-    HttpClient& client = may_stream ? clients_.streams : clients_.inside;
-    const Result<HttpResponse> answer = co_await ask_core(client, *std::move(call));
-    note_core(answer ? std::nullopt : std::optional(answer.error().message));
-    if (!answer) continue;
-    ++brought_;
-    HttpResponse response = *answer;
-    response.headers = end_to_end(response.headers);
-    co_return response;
+  auto ask = [this, &request, &checked]() -> Task<Result<HttpResponse>> {
+    return ask_core(request, *checked);
+  };
+  Result<HttpResponse> answer =
+      may_be_streamed(request) ? co_await ask() : co_await kept_.answer(request, ask);
+  if (!answer && answer.error().code == ErrorCode::kInvalid) co_return error_response(answer.error());
+  if (!answer) {
+    ++unanswered_;
+    co_return no_core();
   }
-  ++unanswered_;
-  co_return no_core();
+  ++brought_;
+  note_known(*answer, request.peer, *checked);
+  answer->headers = end_to_end(answer->headers);
+  co_return *std::move(answer);
 }
 
-Task<Result<HttpResponse>> Front::ask_core(HttpClient& client, HttpCall call) {
-  call.headers.add(std::string(kSecretField), options_.secret);
-  call.headers.add(std::string(kFrontField), options_.place);
-  co_return co_await client.send(std::move(call));
+Task<Result<HttpResponse>> Front::ask_core(const HttpRequest& request, std::optional<Checked> checked) {
+  const bool may_stream = may_be_streamed(request);
+  CO_TRY(HttpCall call, to_core(request, core_.place(), clock_.now() + kCoreTimeout));
+  if (checked) {
+    call.headers.add(std::string(federation::kCheckedField), checked->text);
+    call.headers.add(std::string(kSignerField), host_of(checked->actor));
+  }
+  const std::optional<std::string> upgrade = request.headers.find("Upgrade");
+  if (may_stream && upgrade) call.headers.add("Upgrade", *upgrade);
+  co_return co_await core_.ask(may_stream ? clients_.streams : clients_.inside, std::move(call));
 }
 
-void Front::note_core(const std::optional<std::string>& trouble) {
-  if (core_answers_ == !trouble) return;
-  core_answers_ = !trouble;
-  if (trouble)
-    log_.warn("core_lost", {{"at", core_}, {"because", *trouble}});
-  else
-    log_.info("core_found", {{"at", core_}});
-}
-
-// A core that has died does not say so: who takes over has written down where it is.
-Task<void> Front::look_for_core() {
-  const bool is_due = !looked_ || clock_.now() - *looked_ >= kLookEvery;
-  if (core_answers_ || !is_due) co_return;
-  looked_ = clock_.now();
-  Result<std::string> found = co_await options_.find_core();
-  if (found) core_ = *std::move(found);
+// Whom the core knows this front knows from then on: their share of its budgets is as large as there.
+void Front::note_known(const HttpResponse& answer, const IpAddress& peer,
+                       const std::optional<Checked>& checked) {
+  const std::string known = answer.headers.find(kKnownField).value_or("");
+  if (known.contains(kKnownPeer)) budget_.note_known(peer);
+  if (checked && known.contains(kKnownSigner)) budget_.note_known(host_of(checked->actor));
 }
 
 Task<HttpResponse> Front::answer_core(HttpRequest request) {
-  if (!shows(request.headers, options_.secret))
+  if (!options_.core.secret.is_proven(request.headers, options_.core.place, clock_.wall_now()))
     co_return error_response({ErrorCode::kDenied, "only this node's core may ask here"});
   if (path_of(request.target) == kFrontPath) co_return in_json(report());
   if (path_of(request.target) != kSendPath) co_return error_response({ErrorCode::kNotFound, "no such page"});
-  Result<HttpCall> call = from_core(std::move(request), clock_.now());
-  if (!call) co_return error_response(call.error());
+  Result<Errand> errand = from_core(std::move(request), clock_.now());
+  if (!errand) co_return error_response(errand.error());
   ++sent_;
-  co_return to_answer(co_await clients_.outside.send(*std::move(call)));
+  co_return to_answer(co_await client_.send(std::move(errand->call), std::move(errand->as)));
 }
 
-Task<void> Front::tell_core() {
-  HttpRequest news;
-  news.method = "POST";
-  news.target = kFrontPath;
-  news.body = json::serialize(report());
-  Result<HttpCall> call = to_core(std::move(news), core_, clock_.now() + kAnnounceEvery);
-  if (!call) co_return;
-  const Result<HttpResponse> answer = co_await ask_core(clients_.inside, *std::move(call));
-  // Nodes refuse this and that; but not that their fronts are there.
-  note_core(answer && answer->status == 204 ? std::nullopt
-            : answer                        ? std::optional<std::string>("it is no core of this node")
-                                            : std::optional(answer.error().message));
+Task<void> Front::keep_in_touch() {
+  return core_.keep([this] { return json::serialize(report()); });
 }
+
+Task<void> Front::get_in_touch() { return core_.tell(json::serialize(report())); }
 
 Task<void> Front::leave() {
   leaves_ = true;
-  return tell_core();
-}
-
-Task<void> Front::announce() {
-  for (;;) {
-    co_await look_for_core();
-    co_await tell_core();
-    const Instant next = clock_.now() + (core_answers_ ? kAnnounceEvery : kLookEvery);
-    co_await clock_.sleep_until(next);
-  }
+  return core_.tell(json::serialize(report()));
 }
 
 json::object Front::report() const {
-  return {{"role", "front"},     {"at", options_.place},          {"version", federation::kVersion},
-          {"core", core_},       {"core_answers", core_answers_}, {"brought", brought_},
-          {"refused", refused_}, {"unanswered", unanswered_},     {"sent", sent_},
+  return {{"role", "front"},       {"at", options_.core.place},       {"version", federation::kVersion},
+          {"core", core_.place()}, {"core_answers", core_.answers()}, {"brought", brought_},
+          {"refused", refused_},   {"unanswered", unanswered_},       {"sent", sent_},
           {"leaves", leaves_}};
 }
 
@@ -164,9 +171,9 @@ Task<HttpResponse> Front::probe(HttpRequest request) {
   if (path == "/livez") co_return in_json({{"alive", true}, {"role", "front"}});
   if (path == "/readyz") {
     json::object ready = report();
-    ready["ready"] = core_answers_;
+    ready["ready"] = core_.answers();
     HttpResponse response = in_json(ready);
-    if (!core_answers_) response.status = 503;
+    if (!core_.answers()) response.status = 503;
     co_return response;
   }
   if (path != "/metrics") co_return error_response({ErrorCode::kNotFound, "no such page"});

@@ -2,49 +2,73 @@
 
 #include <algorithm>
 
-#include "cluster/channel.hpp"
 #include "cluster/front_check.hpp"
+#include "cluster/kept_answers.hpp"
 #include "http/http_error.hpp"
 
 namespace tagring::cluster {
 namespace {
 
-bool is_for_fronts(const HttpCall& call) {
-  return call.method == "POST" && !call.required_prefix && call.headers.find("Signature").has_value();
-}
+constexpr std::size_t kTries = 2;  // fronts for one call, of those that are there
 
 }  // namespace
 
-Task<Result<HttpResponse>> Fronts::send(HttpCall call) {
-  while (is_for_fronts(call)) {
-    const auto chosen = least_busy();
-    if (chosen == fronts_.end()) break;
-    const std::string place = chosen->first;
-    Result<HttpCall> passed = to_front(call, place, clock_.now());
+Task<std::optional<Result<HttpResponse>>> Fronts::send(HttpCall call, federation::SignAs as) {
+  const Errand errand{std::move(call), std::move(as)};
+  std::set<std::string> tried;
+  while (tried.size() < kTries) {
+    const std::optional<std::string> place = least_busy(tried);
+    if (!place) break;
+    tried.insert(*place);
+    Result<HttpCall> passed = to_front(errand, *place, clock_.now());
     if (!passed) break;
-    passed->headers.add(std::string(kSecretField), secret_);
-    ++chosen->second.calls;
+    options_.secret.prove(*passed, clock_.wall_now());
+    ++fronts_[*place].calls;
     Result<HttpResponse> answer = co_await inside_.send(*std::move(passed));
-    const auto front = fronts_.find(place);
-    if (front != fronts_.end() && front->second.calls > 0) --front->second.calls;
-    if (answer) {
-      Result<HttpResponse> outcome = from_answer(*std::move(answer));
-      if (front != fronts_.end()) ++(outcome ? front->second.sent : front->second.failed);
-      co_return outcome;
+    if (!answer) {
+      lose(*place, answer.error());
+      tried.erase(*place);
+      if (clock_.now() >= errand.call.deadline) co_return std::move(answer);
+      continue;
     }
-    lose(place, answer.error());
-    if (clock_.now() >= call.deadline) co_return answer;
+    Result<HttpResponse> outcome = from_answer(*std::move(answer));
+    note_outcome(*place, outcome.has_value());
+    if (outcome || outcome.error().code != ErrorCode::kUnavailable) co_return std::move(outcome);
   }
-  co_return co_await direct_.send(std::move(call));
+  co_return std::nullopt;
 }
 
-Task<HttpResponse> Fronts::answer(HttpRequest request, const HttpHandler& node) {
-  if (!shows(request.headers, secret_))
+void Fronts::note_outcome(const std::string& place, bool has_reached) {
+  const auto found = fronts_.find(place);
+  if (found == fronts_.end()) return;
+  Front& front = found->second;
+  if (front.calls > 0) --front.calls;
+  ++(has_reached ? front.sent : front.failed);
+  if (!has_reached) ++front.failed_lately;
+}
+
+Task<HttpResponse> Fronts::answer(HttpRequest request, HttpHandler node) {
+  if (!options_.secret.is_proven(request.headers, options_.place, clock_.wall_now()))
     co_return error_response({ErrorCode::kDenied, "only the fronts of this node may ask here"});
-  if (path_of(request.target) == kFrontPath) co_return note(request);
+  if (!is_from_outside(request)) {
+    if (request.target == kFrontPath) co_return note(request);
+    co_return error_response({ErrorCode::kNotFound, "no such page"});
+  }
   if (const auto front = fronts_.find(request.headers.find(kFrontField).value_or("")); front != fronts_.end())
     ++front->second.brought;
-  co_return co_await node(from_front(std::move(request)));
+  const std::string signer = request.headers.find(kSignerField).value_or("");
+  const HttpRequest asked = from_front(std::move(request));
+  HttpResponse answer = co_await node(asked);
+  mark(answer, asked, signer);
+  co_return to_front(std::move(answer));
+}
+
+void Fronts::mark(HttpResponse& answer, const HttpRequest& asked, const std::string& signer) const {
+  std::string known;
+  if (budget_.who(asked.peer).known) known += kKnownPeer;
+  if (!signer.empty() && budget_.who(signer).known) known.append(" ").append(kKnownSigner);
+  if (!known.empty()) answer.headers.add(std::string(kKnownField), known);
+  if (may_be_kept(asked, answer)) answer.headers.add(std::string(kKeepField), "1");
 }
 
 HttpResponse Fronts::note(const HttpRequest& request) {
@@ -61,6 +85,7 @@ HttpResponse Fronts::note(const HttpRequest& request) {
   const auto [front, is_new] = fronts_.try_emplace(place->text());
   const bool was_there = !is_new && is_there(front->second);
   front->second.heard = clock_.now();
+  front->second.failed_lately /= 2;
   front->second.is_lost = false;
   front->second.version = json::text_of(report, "version");
   front->second.report = report;
@@ -72,11 +97,14 @@ bool Fronts::is_there(const Front& front) const {
   return !front.is_lost && clock_.now() - front.heard <= kLostAfter;
 }
 
-std::map<std::string, Fronts::Front>::iterator Fronts::least_busy() {
-  auto least = fronts_.end();
-  for (auto front = fronts_.begin(); front != fronts_.end(); ++front) {
-    if (!is_there(front->second)) continue;
-    if (least == fronts_.end() || front->second.calls < least->second.calls) least = front;
+std::optional<std::string> Fronts::least_busy(const std::set<std::string>& but) const {
+  std::optional<std::string> least;
+  std::size_t least_load = 0;
+  for (const auto& [place, front] : fronts_) {
+    const std::size_t load = front.calls + front.failed_lately;
+    if (!is_there(front) || but.contains(place) || (least && load >= least_load)) continue;
+    least = place;
+    least_load = load;
   }
   return least;
 }
@@ -84,7 +112,9 @@ std::map<std::string, Fronts::Front>::iterator Fronts::least_busy() {
 // Until it says again that it is there.
 void Fronts::lose(const std::string& place, const Error& because) {
   const auto front = fronts_.find(place);
-  if (front == fronts_.end() || std::exchange(front->second.is_lost, true)) return;
+  if (front == fronts_.end()) return;
+  if (front->second.calls > 0) --front->second.calls;
+  if (std::exchange(front->second.is_lost, true)) return;
   log_.warn("front_lost", {{"at", place}, {"because", because.message}});
 }
 
@@ -106,19 +136,19 @@ json::array Fronts::status() const {
 
 Task<Result<json::object>> Fronts::ask(std::string place) {
   CO_TRY(HttpCall call, call_to("GET", place, kFrontPath, clock_.now() + kAnswersWithin));
-  call.headers.add(std::string(kSecretField), secret_);
+  options_.secret.prove(call, clock_.wall_now());
   CO_TRY(const HttpResponse answer, co_await inside_.send(std::move(call)));
   if (answer.status != 200) co_return std::unexpected(decode_error(answer.status, answer.body));
   co_return json::parse_object(answer.body);
 }
 
-Task<health::Checks> Fronts::look(std::string own) {
+Task<health::Checks> Fronts::look() {
   std::vector<std::string> places;
   for (const auto& [place, front] : fronts_)
     if (clock_.now() - front.heard <= kForgottenAfter) places.push_back(place);
   health::Checks checks;
   if (std::ranges::none_of(fronts_, [this](const auto& front) { return is_there(front.second); }))
-    checks.push_back(no_front(own));
+    checks.push_back(no_front(options_.place));
   for (const std::string& place : places) {
     const Result<json::object> answer = co_await ask(place);
     const auto found = fronts_.find(place);
@@ -129,7 +159,7 @@ Task<health::Checks> Fronts::look(std::string own) {
                             .is_there = is_there(front),
                             .unheard_for = clock_.now() - front.heard,
                             .answer = answer},
-                           own));
+                           options_.place));
   }
   co_return checks;
 }

@@ -3,39 +3,49 @@
 #pragma once
 
 #include <map>
+#include <optional>
+#include <set>
 #include <string>
 
 #include "base/json.hpp"
 #include "base/log.hpp"
+#include "budget/manager.hpp"
+#include "cluster/channel.hpp"
+#include "federation/couriers.hpp"
 #include "health/check.hpp"
 #include "http/message.hpp"
 
 namespace tagring::cluster {
 
-// A client that has fronts make the calls which go to other servers' inboxes: signed POSTs. What concerns the
-// rings, and what is fetched, it does itself; and everything where no front is there.
+// Has fronts sign and make the calls of this node that may come from any address: all that it signs, but what
+// concerns the rings. What no front is there for is the caller's to make.
 //
 // A front that is lost in the middle of a call may have made it; so the call is made again, by who is left.
-// Activities have ids by which they are known, and questions of nodes may be repeated.
-class Fronts final : public HttpClient {
+// Activities have ids by which they are known, and questions of nodes may be repeated. Where one front does
+// not reach the other side another one tries: the fault may be its own.
+class Fronts final : public federation::Couriers {
  public:
-  // `direct` goes to the world, `inside` to the fronts. `secret`: of channel.hpp.
-  Fronts(HttpClient& direct, HttpClient& inside, std::string secret, Clock& clock, Log& log)
-      : direct_(direct), inside_(inside), secret_(std::move(secret)), clock_(clock), log_(log) {}
+  struct Options {
+    std::string place;  // where this core listens for them: Place::text()
+    Secret secret;
+  };
+  // All of these outlive it. `inside` goes to the fronts, `budget` knows who is known.
+  Fronts(Options options, HttpClient& inside, const budget::Manager& budget, Clock& clock, Log& log)
+      : options_(std::move(options)), inside_(inside), budget_(budget), clock_(clock), log_(log) {}
 
-  [[nodiscard]] Task<Result<HttpResponse>> send(HttpCall call) override;
+  [[nodiscard]] Task<std::optional<Result<HttpResponse>>> send(HttpCall call, federation::SignAs as) override;
 
   // Answers what comes to the listener for fronts: news of one, or what one brings from outside, which `node`
   // answers. 403 to whoever is none of this node.
-  [[nodiscard]] Task<HttpResponse> answer(HttpRequest request, const HttpHandler& node);
+  [[nodiscard]] Task<HttpResponse> answer(HttpRequest request, HttpHandler node);
 
   // Of those that are there: [{"at", "version", "heard_ms", "brought", "calls", "sent", "failed"}], and what
   // each says of itself: Front::report().
   [[nodiscard]] json::array status() const;
 
   // Asks each one, those too that were heard in the last day and are silent now, what it says of itself: is
-  // all well between it and this core, which listens at `own`, a Place::text()?
-  [[nodiscard]] Task<health::Checks> look(std::string own);
+  // all well between it and this core?
+  [[nodiscard]] Task<health::Checks> look();
 
  private:
   // A front says each two seconds that it is there.
@@ -52,16 +62,19 @@ class Fronts final : public HttpClient {
     std::uint64_t brought = 0;
     std::uint64_t sent = 0;
     std::uint64_t failed = 0;
+    std::size_t failed_lately = 0;  // halves each time it is heard: one that fails fast is not the least busy
   };
   HttpResponse note(const HttpRequest& request);
   [[nodiscard]] bool is_there(const Front& front) const;
-  [[nodiscard]] std::map<std::string, Front>::iterator least_busy();
+  [[nodiscard]] std::optional<std::string> least_busy(const std::set<std::string>& but) const;
+  void note_outcome(const std::string& place, bool has_reached);
+  void mark(HttpResponse& answer, const HttpRequest& asked, const std::string& signer) const;
   void lose(const std::string& place, const Error& because);
   Task<Result<json::object>> ask(std::string place);
 
-  HttpClient& direct_;
+  const Options options_;
   HttpClient& inside_;
-  const std::string secret_;
+  const budget::Manager& budget_;
   Clock& clock_;
   Log& log_;
   std::map<std::string, Front> fronts_;  // by place; also those that are not there

@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <openssl/evp.h>
+#include <openssl/hmac.h>
 
 #include "base/assert.hpp"
 
@@ -33,6 +34,16 @@ Hash digest(const EVP_MD* algorithm, std::string_view bytes) {
 Hash256 sha256(std::string_view bytes) {
   static const EVP_MD* const algorithm = fetch("SHA2-256");
   return digest<Hash256>(algorithm, bytes);
+}
+
+Hash256 hmac_sha256(std::string_view key, std::string_view bytes) {
+  Hash256 out;
+  unsigned size = 0;
+  const auto* const text = reinterpret_cast<const unsigned char*>(bytes.data());
+  TR_ASSERT(HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()), text, bytes.size(), out.data(),
+                 &size) != nullptr);
+  TR_ASSERT(size == out.size());
+  return out;
 }
 
 Hash512 sha512(std::string_view bytes) {

@@ -11,9 +11,10 @@ using Hash512 = std::array<std::uint8_t, 64>;
 using Hash256 = std::array<std::uint8_t, 32>;
 using Hash128 = std::array<std::uint8_t, 16>;
 
-Hash256 sha256(std::string_view bytes);    // Digest headers, FEP-8fcf
-Hash512 sha512(std::string_view bytes);    // Content-Digest headers
-Hash256 sha3_256(std::string_view bytes);  // hk of the paper's §5.1
+Hash256 sha256(std::string_view bytes);                             // Digest headers, FEP-8fcf
+Hash256 hmac_sha256(std::string_view key, std::string_view bytes);  // RFC 2104
+Hash512 sha512(std::string_view bytes);                             // Content-Digest headers
+Hash256 sha3_256(std::string_view bytes);                           // hk of the paper's §5.1
 Hash128 shake128_128(
     std::string_view bytes);  // the hash inside hn, paper §5.2: SHAKE128 with 128 bits of output
 

@@ -61,10 +61,10 @@ Task<Result<Authenticator::Signer>> Authenticator::signer(Claims claims, Asked a
   co_return fetched;
 }
 
-Task<Result<std::string>> Authenticator::check(HttpRequest request) {
+Task<Result<Authenticator::Checked>> Authenticator::check(HttpRequest request) {
   CO_TRY(Claims claims, signatures::read_signatures(request, clock_.wall_now(), policy_));
   CO_TRY(const Signer found, co_await signer(std::move(claims), {request.peer}));
-  co_return checked_text(found.claim, found.key);
+  co_return Checked{checked_text(found.claim, found.key), found.authentic.actor.id};
 }
 
 Task<Result<Authentic>> Authenticator::authenticate(HttpRequest request, Gone gone) {

@@ -65,8 +65,13 @@ class Authenticator {
   [[nodiscard]] Task<Result<Authentic>> authenticate(HttpRequest request, Gone gone = Gone::kRefused);
 
   // For a front, whose core authenticates: that one of the request's signatures is genuine, by
-  // checked_text(). kNotFound if the key's owner is not there any more; else errors as above, but kConflict.
-  [[nodiscard]] Task<Result<std::string>> check(HttpRequest request);
+  // checked_text(), and whose it is. kNotFound if the key's owner is not there any more; else errors as
+  // above, but kConflict.
+  struct Checked {
+    std::string text;
+    std::string actor;
+  };
+  [[nodiscard]] Task<Result<Checked>> check(HttpRequest request);
 
   // The request that was just authenticated so was answered. If it was refused for now (429, 5xx), who sends
   // the very same again is heard: some do within the second, and proxies, too.

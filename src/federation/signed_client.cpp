@@ -46,15 +46,23 @@ Result<std::string> within_server(const std::string& url, const std::string& loc
 
 }  // namespace
 
-Task<Result<HttpResponse>> SignedClient::send_in(HttpCall call, std::string key_id,
-                                                 signatures::SignatureForm form) {
-  auto sign = [call = std::move(call), key = identity_.key, key_id = std::move(key_id),
-               now = clock_.wall_now(), form]() mutable {
-    signatures::sign_call(call, key, key_id, now, form);
+Task<Result<HttpResponse>> SignedClient::send(HttpCall call, SignAs as) {
+  auto sign = [call = std::move(call), key = identity_.key, as = std::move(as),
+               now = clock_.wall_now()]() mutable {
+    signatures::sign_call(call, key, as.key_id, now, as.form);
     return std::move(call);
   };
   HttpCall signed_one = co_await workers_.run(std::move(sign));
   co_return co_await http_.send(std::move(signed_one));
+}
+
+// Nodes on the rings are known by the address that they come from.
+Task<Result<HttpResponse>> SignedClient::send_anywhere(HttpCall call, SignAs as) {
+  if (couriers_ != nullptr && !call.required_prefix) {
+    std::optional<Result<HttpResponse>> answer = co_await couriers_->send(call, as);
+    if (answer) co_return *std::move(answer);
+  }
+  co_return co_await send(std::move(call), std::move(as));
 }
 
 Task<Result<HttpResponse>> SignedClient::signed_call(std::string method, std::string url, std::string body,
@@ -69,7 +77,7 @@ Task<Result<HttpResponse>> SignedClient::signed_call(std::string method, std::st
   const std::string origin = call.url.origin();
   std::optional<HttpResponse> first;
   for (const signatures::SignatureForm form : forms_.forms(origin, call.url.target.contains('?'))) {
-    CO_TRY(HttpResponse response, co_await send_in(call, key_id, form));
+    CO_TRY(HttpResponse response, co_await send_anywhere(call, {key_id, form}));
     hosts_.note(call.url.host, call.method, response);
     if (!may_dislike_signature(response.status)) {
       if (response.status < 400) forms_.accepted(origin, form);

@@ -10,6 +10,7 @@
 #include "base/log.hpp"
 #include "base/runtime.hpp"
 #include "base/workers.hpp"
+#include "federation/couriers.hpp"
 #include "federation/identity.hpp"
 #include "federation/signature_form_cache.hpp"
 #include "http/message.hpp"
@@ -20,9 +21,12 @@ namespace tagring::federation {
 
 class SignedClient {
  public:
-  SignedClient(const Identity& identity, HttpClient& http, const Runtime& runtime)
+  // `couriers`, if there are any, are asked first for calls that may come from any address.
+  SignedClient(const Identity& identity, HttpClient& http, const Runtime& runtime,
+               Couriers* couriers = nullptr)
       : identity_(identity),
         http_(http),
+        couriers_(couriers),
         clock_(runtime.clock),
         workers_(runtime.workers),
         log_(runtime.log),
@@ -61,13 +65,17 @@ class SignedClient {
   [[nodiscard]] Task<Result<HttpResponse>> deliver_as(std::string actor, std::string inbox, std::string body,
                                                       std::optional<std::string> synchronization = {});
 
+  // Signs a call and makes it, here and once. Any HTTP status is a value.
+  [[nodiscard]] Task<Result<HttpResponse>> send(HttpCall call, SignAs as);
+
  private:
   Task<Result<HttpResponse>> signed_call(std::string method, std::string url, std::string body,
                                          std::string key_id, std::optional<std::string> synchronization);
-  Task<Result<HttpResponse>> send_in(HttpCall call, std::string key_id, signatures::SignatureForm form);
+  Task<Result<HttpResponse>> send_anywhere(HttpCall call, SignAs as);
 
   const Identity& identity_;
   HttpClient& http_;
+  Couriers* couriers_;
   Clock& clock_;
   Workers& workers_;
   Log& log_;

@@ -33,6 +33,10 @@ class NodeUrls {
   // The page of a tag, for people, and its tag.
   [[nodiscard]] std::string tag_page(const Tag& tag) const;
   [[nodiscard]] std::optional<Tag> tag_of_page(std::string_view page) const;
+  // That of an inbox of any of its actors.
+  [[nodiscard]] static bool is_inbox(std::string_view path) {
+    return path == "/inbox" || (path.starts_with("/tag/") && path.ends_with("/inbox"));
+  }
 
  private:
   std::string origin_;

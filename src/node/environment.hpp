@@ -65,8 +65,9 @@ struct Environment {
   // Where Config does not read itself: secrets, and another program's database.
   instances::ReadTagTokens read_tag_tokens = {};
   instances::ReadFollowedTags read_followed_tags = {};
-  ServiceFinder* services = nullptr;  // for ring.bootstrap_srv
-  budget::Manager* budget = nullptr;  // shared with the servers; without it, the node has its own
+  federation::Couriers* couriers = nullptr;  // for what the node signs; none: it makes its calls itself
+  ServiceFinder* services = nullptr;         // for ring.bootstrap_srv
+  budget::Manager* budget = nullptr;         // shared with the servers; without it, the node has its own
   // Where the node stands on the rings, as text: as last saved, and how it is saved. Without them the node
   // chooses anew at each start.
   std::optional<std::string> places = {};

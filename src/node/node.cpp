@@ -15,6 +15,7 @@
 #include "delivery/store.hpp"
 #include "fasp/fasp.hpp"
 #include "federation/version.hpp"
+#include "fediverse/documents.hpp"
 #include "handover/transfer.hpp"
 #include "health/check.hpp"
 #include "health/probes.hpp"
@@ -223,7 +224,7 @@ Routes Node::make_routes() {
   routes.add(kGetAndPost, storage::StorageRedundancy::kPath, by(p.storage.redundancy));
   routes.add(kPost, subscriber::CatchUp::kPath, by(p.handover.missed));
   routes.add_if(kAll, mastodon_api::ClientApi::is_path, revalidated(by(p.reading.client_api)));
-  routes.add_if(kPost, activitypub::Inbox::is_path, by(p.actors.inbox));
+  routes.add_if(kPost, fediverse::NodeUrls::is_inbox, by(p.actors.inbox));
   routes.add_if(kReading, delivery::PartialCollections::is_path, by(p.relay.partials));
   routes.add(kReading, storage::HistoryService::kDaysPath,
              [&p](HttpRequest request) { return p.storage.history.answer_days(std::move(request)); });

@@ -15,7 +15,7 @@ Speech::Speech(const config::Config& config, crypto::PrivateKey key, const Envir
       budget(world.budget == nullptr ? own_budget : *world.budget),
       identity(config.origin(), std::move(key), config.contact, config.moved_from),
       followers(&budget),
-      client(identity, world.http, runtime),
+      client(identity, world.http, runtime, world.couriers),
       keys(budget, client, runtime),
       authenticator(signature_policy(identity), world.ahead, keys, runtime) {
   budget.set_own(own_hosts(config));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <poll.h>
 #include <string_view>
 
 #include "base/bytes.hpp"
@@ -11,6 +12,17 @@ namespace tagring::sql {
 namespace {
 constexpr const char* kByName = "SELECT encode(value, 'hex') FROM meta WHERE name = $1";
 constexpr std::string_view kNoTable = "42P01";  // SQLSTATE undefined_table
+constexpr int kAnswersWithin = 5'000;           // ms between two pieces of an answer
+
+// Whether the answer to what was asked is there, all of it. One that waits for a lock is none.
+bool has_answer(PGconn* link) {
+  while (PQisBusy(link) == 1) {
+    pollfd ready{.fd = PQsocket(link), .events = POLLIN, .revents = 0};
+    if (poll(&ready, 1, kAnswersWithin) != 1 || PQconsumeInput(link) != 1) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 Task<Result<std::optional<std::string>>> SqliteMeta::get(std::string name) {
@@ -74,8 +86,11 @@ Result<std::optional<std::string>> remembered(const std::string& dsn, const std:
   if (PQstatus(link.get()) != CONNECTION_OK)
     return fail(ErrorCode::kUnavailable, "PostgreSQL: " + one_line(PQerrorMessage(link.get())));
   const char* const parameter = name.c_str();
-  const PostgresAnswer rows(
-      PQexecParams(link.get(), kByName, 1, nullptr, &parameter, nullptr, nullptr, /*resultFormat=*/0));
+  if (PQsendQueryParams(link.get(), kByName, 1, nullptr, &parameter, nullptr, nullptr, /*resultFormat=*/0) !=
+      1)
+    return fail(ErrorCode::kUnavailable, "PostgreSQL: " + one_line(PQerrorMessage(link.get())));
+  if (!has_answer(link.get())) return fail(ErrorCode::kUnavailable, "PostgreSQL does not answer");
+  const PostgresAnswer rows(PQgetResult(link.get()));
   const char* const state = PQresultErrorField(rows.get(), PG_DIAG_SQLSTATE);
   if (state != nullptr && std::string_view(state) == kNoTable) return std::nullopt;
   if (PQresultStatus(rows.get()) != PGRES_TUPLES_OK)

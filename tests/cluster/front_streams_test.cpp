@@ -75,10 +75,12 @@ class FrontStreams : public net::NetTest {
     at.trusted_proxies = {{.address = {}, .bits = 0}};
     auto started = server::HttpServer::start(
         at, io.get_executor(), loop.get_executor(),
-        [this](HttpRequest request) { return fronts.answer(std::move(request), node); });
+        [this](HttpRequest request) { return fronts->answer(std::move(request), node); });
     EXPECT_TRUE(started);
     core = std::move(*started);
     place = fmt::format("127.0.0.1:{}", core->port());
+    const Fronts::Options options{.place = place, .secret = Secret(key)};
+    fronts = std::make_unique<Fronts>(options, *inside, budget, clock, log);
   }
   ~FrontStreams() override {
     stop();
@@ -120,6 +122,9 @@ class FrontStreams : public net::NetTest {
   auto while_serving(F talk) {
     loop.restart();
     const auto working = boost::asio::make_work_guard(loop);
+    bool knows_core = false;
+    boost::asio::co_spawn(loop, front.get_in_touch(), [&](const std::exception_ptr&) { knows_core = true; });
+    while (!knows_core) loop.run_one();
     auto result = std::async(std::launch::async, [this, talk = std::move(talk)] {
       auto value = talk();
       loop.stop();
@@ -142,10 +147,11 @@ class FrontStreams : public net::NetTest {
   const federation::Identity identity{"https://tags.example.org", key};
   std::unique_ptr<net::BeastHttpClient> inside = make_client(one_connection());
   net::StreamClient streams{io.get_executor()};
-  Fronts fronts{*client, *inside, secret_of(key), clock, log};
-  Front front{{.place = "127.0.0.1:1",
-               .secret = secret_of(key),
-               .find_core = [this]() -> Task<Result<std::string>> { co_return place; }},
+  std::unique_ptr<Fronts> fronts;
+  Front front{{.core = {.place = "127.0.0.1:1",
+                        .secret = Secret(key),
+                        .find_core = [this]() -> Task<Result<std::string>> { co_return place; }},
+               .certificate_until = [] { return std::nullopt; }},
               identity,
               budget,
               {*client, *inside, streams},

@@ -22,7 +22,11 @@ using testing::Not;
 
 constexpr const char* kOwn = "10.0.0.5:7946";
 constexpr const char* kOne = "10.0.0.6:7946";
-constexpr const char* kSecret = "secret";
+
+const Secret& secret() {
+  static const Secret kept(crypto::PrivateKey::ed25519_from_seed(std::string(32, 'a')));
+  return kept;
+}
 
 class StoppedClock final : public Clock {
  public:
@@ -38,15 +42,19 @@ class StoppedClock final : public Clock {
 // Answers for the fronts at their places; who is not there does not.
 class Places final : public HttpClient {
  public:
+  explicit Places(Clock& clock) : clock_(clock) {}
   Task<Result<HttpResponse>> send(HttpCall call) override {
     const auto found = answers.find(call.url.authority());
-    if (found == answers.end() || !shows(call.headers, kSecret))
+    if (found == answers.end() || !secret().is_proven(call.headers, found->first, clock_.wall_now()))
       co_return fail(ErrorCode::kUnavailable, "connection refused");
     HttpResponse response;
     response.body = json::serialize(found->second);
     co_return response;
   }
   std::map<std::string, json::object> answers;
+
+ private:
+  Clock& clock_;
 };
 
 class FrontsTest : public testing::Test {
@@ -67,21 +75,24 @@ class FrontsTest : public testing::Test {
   }
   // As one comes that is reached, too.
   void comes(const json::object& says) {
-    HttpRequest news;
-    news.method = "POST";
-    news.target = kFrontPath;
-    news.headers = {{std::string(kSecretField), kSecret}};
-    news.body = json::serialize(says);
-    const HttpResponse answer = run(fronts_.answer(std::move(news), nullptr));
+    HttpCall news = *call_to("POST", kOwn, kFrontPath, Instant());
+    secret().prove(news, clock_.wall_now());
+    HttpRequest arrived{.method = news.method,
+                        .target = news.url.target,
+                        .headers = news.headers,
+                        .body = json::serialize(says),
+                        .peer = {}};
+    const HttpResponse answer = run(fronts_.answer(std::move(arrived), nullptr));
     EXPECT_EQ(answer.status, 204);
     places_.answers[json::text_of(says, "at")] = says;
   }
-  health::Checks look() { return run(fronts_.look(kOwn)); }
+  health::Checks look() { return run(fronts_.look()); }
 
   StoppedClock clock_;
   Log log_ = Log::off();
-  Places places_;
-  Fronts fronts_{places_, places_, kSecret, clock_, log_};
+  Places places_{clock_};
+  budget::Manager budget_{budget::default_budgets(), clock_};
+  Fronts fronts_{{.place = kOwn, .secret = secret()}, places_, budget_, clock_, log_};
 };
 
 TEST_F(FrontsTest, ACoreWithoutAnySaysHowToStartOne) {
@@ -161,7 +172,7 @@ TEST_F(FrontsTest, OneThatIsLostIsNotThere) {
   places_.answers.clear();
   HttpCall call("POST", *Url::parse("https://m.example/inbox"), clock_.now() + std::chrono::seconds(9));
   call.headers = {{"Signature", "keyId=1"}};
-  EXPECT_FALSE(run(fronts_.send(call)));
+  EXPECT_FALSE(run(fronts_.send(call, {})).has_value());
   EXPECT_THAT(fronts_.status(), IsEmpty());
   EXPECT_EQ(look().size(), 2U) << "none is there, and this one is missed";
   comes(report());

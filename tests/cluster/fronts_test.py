@@ -83,11 +83,11 @@ class ManyMachines(TwoMachines):
         done = subprocess.run([self.binary, "doctor", "--json", "--config", self.machine_config(machine.number)], capture_output=True, text=True, timeout=120)
         return {one["name"]: one for one in json.loads(done.stdout)["checks"]}
 
-    def outside(self, path, headers=None):
-        """A connection by which somebody in the world has asked the node for that."""
+    def outside(self, path, headers=None, body=None):
+        """A connection by which somebody in the world has asked the node for that, or told it `body`."""
         trusted = ssl.create_default_context(cafile=str(self.directory / "certs" / "ca.pem"))
         connection = http.client.HTTPSConnection(self.node_address(TWICE), self.port, context=Named(trusted, node_host(TWICE)), timeout=30)
-        connection.request("GET", path, headers={"Host": f"{node_host(TWICE)}:{self.port}", **(headers or {})})
+        connection.request("GET" if body is None else "POST", path, body, headers={"Host": f"{node_host(TWICE)}:{self.port}", **(headers or {})})
         return connection
 
     def fronts(self):
@@ -104,7 +104,8 @@ def refusals(network, check):
 
     check("--inside without a role", lambda: says(["--config", config, "--inside", "127.0.0.1:7946"], "a node in one process is alone"))
     check("a role without --inside", lambda: says(["--config", config, "--role", "core"], "--inside is missing"))
-    check("no place", lambda: says(["--config", config, "--role", "front", "--inside", "here"], "no address with a port"))
+    check("no place", lambda: says(["--config", config, "--role", "front", "--inside", "here"], "no address of one machine with a port"))
+    check("no machine in particular", lambda: says(["--config", config, "--role", "core", "--inside", "0.0.0.0:7946"], "no address of one machine"))
     check("a front before there is a core",
           lambda: says(["--config", config, "--role", "front", "--inside", "127.0.4.9:7946"],
                        'has no core yet: start "tagring run --role core" first'))
@@ -182,11 +183,16 @@ def strangers(network, check):
     def get(path, headers):
         return network.outside(path, headers).getresponse().status
 
+    def post(path, body):
+        connection = network.outside(path, {"Content-Type": "application/json"}, json.dumps(body))
+        return connection.getresponse().status
+
     check("from outside nobody vouches for a signature", lambda: get("/actor", {"Tagring-Checked": "ab"}) == 400)
     document = {"Accept": "application/activity+json"}
     check("who offers another protocol is answered", lambda: get("/actor", {**document, "Connection": "Upgrade", "Upgrade": "h2c"}) == 200)
     check("what is long is brought, too", lambda: get("/actor?" + "a" * 4000, document) == 200)
     check("a stream that there is not is refused", lambda: get("/api/v1/streaming/user", {}) == 404)
+    check("nobody outside is taken for a front", lambda: post("/cluster/front", {"at": "192.0.2.66:80"}) in (404, 405) and len(network.fronts()) == len(FRONTS))
     check("what the node refuses is no sign of its end", lambda: get("/metrics", {}) in (401, 403) and "core_lost" not in probe.log())
     check("and counts", lambda: "tagring_front_brought_total" in probe.get(network.livez, "/metrics")[1])
 

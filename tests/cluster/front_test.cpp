@@ -1,0 +1,372 @@
+// A front and its core in virtual time, with what goes between them.
+#include "cluster/front.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/bytes.hpp"
+#include "cluster/fronts.hpp"
+#include "federation/checked_signature.hpp"
+#include "fediverse/documents.hpp"
+#include "http/http_error.hpp"
+#include "ring_sim/loop.hpp"
+
+namespace tagring::cluster {
+namespace {
+
+using testing::ElementsAre;
+using testing::Optional;
+using testing::SizeIs;
+
+constexpr const char* kCore = "10.0.0.5:7946";
+constexpr const char* kOtherCore = "10.0.0.4:7946";
+constexpr const char* kFront = "10.0.0.6:7946";
+constexpr const char* kAuthor = "https://m.example/users/ann";
+
+HttpRequest arrived_at(const HttpCall& call) {
+  HttpRequest request{.method = call.method,
+                      .target = call.url.target,
+                      .headers = call.headers,
+                      .body = call.body,
+                      .peer = {}};
+  request.headers.add("Host", call.url.authority());
+  // As the core's listener does, which believes its fronts.
+  if (const auto peer = call.headers.find("X-Forwarded-For")) request.peer = *IpAddress::parse(*peer);
+  return request;
+}
+
+// Takes each call to whoever listens there; where nobody does it is refused.
+class Wires final : public HttpClient {
+ public:
+  std::map<std::string, HttpHandler> listeners;  // by authority
+  std::vector<HttpCall> calls;
+
+  Task<Result<HttpResponse>> send(HttpCall call) override {
+    calls.push_back(call);
+    const auto listener = listeners.find(call.url.authority());
+    if (listener == listeners.end()) co_return fail(ErrorCode::kUnavailable, "connection refused");
+    co_return co_await listener->second(arrived_at(call));
+  }
+};
+
+class FrontTest : public testing::Test {
+ protected:
+  FrontTest() {
+    inside.listeners[kCore] = [this](HttpRequest request) {
+      return fronts.answer(std::move(request), [this](HttpRequest one) { return answer(std::move(one)); });
+    };
+    inside.listeners[kFront] = [this](HttpRequest request) { return front.answer_core(std::move(request)); };
+    outside.listeners["m.example"] = [this](HttpRequest request) -> Task<HttpResponse> {
+      HttpResponse response;
+      response.headers.add("Content-Type", "application/activity+json");
+      response.body = json::serialize(
+          json::object{{"id", kAuthor},
+                       {"type", "Person"},
+                       {"inbox", std::string(kAuthor) + "/inbox"},
+                       {"publicKey", json::object{{"id", std::string(kAuthor) + "#main-key"},
+                                                  {"owner", kAuthor},
+                                                  {"publicKeyPem", author.public_key().pem()}}}});
+      if (request.method == "POST") response = HttpResponse{.status = 202, .headers = {}, .body = {}};
+      co_return response;
+    };
+    run(front.get_in_touch());
+  }
+  ~FrontTest() override { loop.drop(kOwner); }
+
+  Task<HttpResponse> answer(HttpRequest request) {
+    asked.push_back(std::move(request));
+    const HttpResponse response = at_core;
+    co_return response;
+  }
+  Task<void> read(std::string target, std::vector<int>* statuses) {
+    HttpRequest request{
+        .method = "GET", .target = std::move(target), .headers = {}, .body = {}, .peer = reader};
+    const HttpResponse response = co_await front.answer(std::move(request));
+    statuses->push_back(response.status);
+  }
+  // What somebody in the world gets for that.
+  HttpResponse get(const std::string& target, Headers headers = {}) {
+    return ask(
+        {.method = "GET", .target = target, .headers = std::move(headers), .body = {}, .peer = reader});
+  }
+  HttpResponse ask(HttpRequest request) {
+    request.headers.add("Host", "tags.example.org");
+    return run(front.answer(std::move(request)));
+  }
+  HttpRequest signed_post(const std::string& target, const std::string& body,
+                          const std::string& key_id = std::string(kAuthor) + "#main-key") {
+    HttpCall call("POST", *Url::parse(identity.origin() + target), Instant());
+    call.headers.add("Content-Type", "application/activity+json");
+    call.body = body;
+    signatures::sign_call(call, author, key_id, clock.wall_now());
+    return {.method = "POST", .target = target, .headers = call.headers, .body = body, .peer = reader};
+  }
+  static std::string follow() {
+    return R"({"id":"https://m.example/1","type":"Follow","actor":"https://m.example/users/ann",)"
+           R"("object":"https://tags.example.org/tag/cats"})";
+  }
+  template <class T>
+  T run(Task<T> task) {
+    std::optional<T> result = loop.await(kOwner, std::move(task), Duration(100'000), Duration(100));
+    if (!result) throw std::runtime_error("it does not end");
+    return *std::move(result);
+  }
+  void run(Task<void> task) {
+    const auto done = [](Task<void> work) -> Task<bool> {
+      co_await std::move(work);
+      co_return true;
+    };
+    run(done(std::move(task)));
+  }
+
+  static constexpr ring_sim::OwnerId kOwner = 1;
+  ring_sim::Loop loop{3};
+  ring_sim::LoopClock clock{loop, kOwner};
+  Workers workers;
+  Log log = Log::off();
+  const Runtime runtime{clock, loop.executor(kOwner), workers, log, Rng(1)};
+  budget::Manager core_budget{budget::default_budgets(), clock};
+  budget::Manager front_budget{budget::default_budgets(), clock};
+  const crypto::PrivateKey author = crypto::PrivateKey::generate(crypto::KeyType::kRsa2048);
+  const federation::Identity identity{"https://tags.example.org",
+                                      crypto::PrivateKey::ed25519_from_seed(std::string(32, 'n'))};
+  const IpAddress reader = *IpAddress::parse("203.0.113.9");
+  Wires inside;
+  Wires outside;
+  std::string core_is = kCore;
+  std::vector<HttpRequest> asked;  // of the node
+  HttpResponse at_core;
+  Fronts fronts{{.place = kCore, .secret = Secret(identity.key)}, inside, core_budget, clock, log};
+  Front front{{.core = {.place = kFront,
+                        .secret = Secret(identity.key),
+                        .find_core = [this]() -> Task<Result<std::string>> { co_return core_is; }},
+               .certificate_until = [] { return std::nullopt; }},
+              identity,
+              front_budget,
+              {outside, inside, inside},
+              runtime};
+};
+
+TEST_F(FrontTest, NobodyOutsideIsTakenForAFront) {
+  get("/");
+  ASSERT_THAT(fronts.status(), SizeIs(1));
+  at_core.status = 404;
+  for (const char* target : {"/cluster/front", "/cluster/send"}) {
+    HttpRequest news{.method = "POST",
+                     .target = target,
+                     .headers = {{"Tagring-Front", "192.0.2.66:80"}},
+                     .body = R"({"at":"192.0.2.66:80"})",
+                     .peer = reader};
+    EXPECT_EQ(ask(std::move(news)).status, 404);
+    EXPECT_EQ(asked.back().target, target);
+  }
+  EXPECT_THAT(fronts.status(), SizeIs(1));
+}
+
+TEST_F(FrontTest, WhatOneProcessIsShownServesNobodyElse) {
+  HttpCall call("POST", *Url::parse("http://10.0.0.6:7946/cluster/send"), Instant());
+  const Secret secret(identity.key);
+  secret.prove(call, clock.wall_now());
+  EXPECT_TRUE(secret.is_proven(call.headers, kFront, clock.wall_now()));
+  EXPECT_FALSE(secret.is_proven(call.headers, kCore, clock.wall_now()));
+  EXPECT_FALSE(secret.is_proven(call.headers, kFront, clock.wall_now() + std::chrono::minutes(6)));
+  EXPECT_FALSE(secret.is_proven(call.headers, kFront, clock.wall_now() - std::chrono::minutes(6)));
+  EXPECT_FALSE(secret.is_proven({}, kFront, clock.wall_now()));
+  EXPECT_FALSE(Secret(author).is_proven(call.headers, kFront, clock.wall_now()));
+}
+
+TEST_F(FrontTest, OtherBytesOfATargetAreWrittenAsBrowsersDo) {
+  EXPECT_EQ(get("/tags/k\xC3\xA4tzchen").status, 200);
+  EXPECT_EQ(asked.back().target, "/tags/k%C3%A4tzchen");
+}
+
+TEST_F(FrontTest, ANodeIsAskedForAHeadAsAHead) {
+  ask({.method = "HEAD", .target = "/tagring/v1/reach", .headers = {}, .body = {}, .peer = reader});
+  EXPECT_EQ(asked.back().method, "HEAD");
+}
+
+TEST_F(FrontTest, WhoSignsIsVouchedForAndGarbageFetchesNoKey) {
+  at_core.status = 202;
+  EXPECT_EQ(ask(signed_post("/inbox", follow())).status, 202);
+  EXPECT_TRUE(asked.back().headers.find(federation::kCheckedField));
+  outside.calls.clear();
+  const std::string key_of_another = "https://m.example/users/bob#main-key";
+  for (const HttpRequest& request :
+       {signed_post("/inbox", "garbage", key_of_another), signed_post("/inbox", "{}", key_of_another),
+        signed_post("/nosuch", follow(), key_of_another), signed_post("/fasp/x", "{}", "agreed-on")}) {
+    EXPECT_EQ(ask(request).status, 202) << request.target;
+    EXPECT_FALSE(asked.back().headers.find(federation::kCheckedField));
+  }
+  EXPECT_THAT(outside.calls, testing::IsEmpty());
+}
+
+TEST_F(FrontTest, WhatIsSignedWronglyDoesNotComeToTheCore) {
+  HttpRequest request = signed_post("/inbox", follow());
+  request.body += " ";
+  EXPECT_EQ(ask(std::move(request)).status, 401);
+  EXPECT_THAT(asked, testing::IsEmpty());
+}
+
+TEST_F(FrontTest, WhomTheCoreKnowsItsFrontsKnow) {
+  at_core.status = 202;
+  ask(signed_post("/inbox", follow()));
+  EXPECT_FALSE(front_budget.who("m.example").known);
+  core_budget.note_known("m.example");
+  core_budget.note_known(reader);
+  ask(signed_post("/inbox", follow()));
+  EXPECT_TRUE(front_budget.who("m.example").known);
+  EXPECT_TRUE(front_budget.who(reader).known);
+}
+
+TEST_F(FrontTest, WhoIsNoCoreOfThisNodeIsNotPassedOn) {
+  inside.listeners[kCore] = [](const HttpRequest&) -> Task<HttpResponse> {
+    co_return error_response({ErrorCode::kDenied, "only the fronts of this node may ask here"});
+  };
+  EXPECT_EQ(get("/").status, 503);
+  run(front.get_in_touch());
+  EXPECT_FALSE(json::get_flag(front.report(), "core_answers"));
+}
+
+TEST_F(FrontTest, ACoreThatWasAskedBeforeSaysNothingOfTheOneThatTookOver) {
+  inside.listeners[kOtherCore] = inside.listeners[kCore];
+  Fronts others{{.place = kOtherCore, .secret = Secret(identity.key)}, inside, core_budget, clock, log};
+  inside.listeners[kOtherCore] = [this, &others](HttpRequest request) {
+    return others.answer(std::move(request), [this](HttpRequest one) { return answer(std::move(one)); });
+  };
+  // It dies in the middle of a request, after another has taken over.
+  inside.listeners[kCore] = [this](const HttpRequest&) -> Task<HttpResponse> {
+    core_is = kOtherCore;
+    inside.listeners.erase(kCore);
+    co_await front.get_in_touch();  // finds nobody there
+    co_await front.get_in_touch();  // and the other one
+    HttpResponse refused = error_response({ErrorCode::kUnavailable, "stopping"});
+    co_return refused;
+  };
+  EXPECT_EQ(get("/").status, 503);
+  EXPECT_TRUE(json::get_flag(front.report(), "core_answers"));
+  EXPECT_EQ(json::text_of(front.report(), "core"), kOtherCore);
+  EXPECT_EQ(get("/").status, 200);
+}
+
+TEST_F(FrontTest, WithoutACoreNobodyWaits) {
+  inside.listeners.erase(kCore);
+  EXPECT_EQ(get("/").status, 503);
+  inside.calls.clear();
+  EXPECT_EQ(get("/").status, 503);
+  EXPECT_THAT(inside.calls, testing::IsEmpty());
+}
+
+// --- what is kept ------------------------------------------------------------------------------------------
+
+TEST_F(FrontTest, ManyReadersOfOnePageCostTheCoreOneAnswerASecond) {
+  at_core.body = "page";
+  at_core.headers = {{"X-RateLimit-Remaining", "299"}, {"ETag", "\"1\""}};
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(get("/tags/cats", {{"Accept", "text/html"}}).body, "page");
+  EXPECT_THAT(asked, SizeIs(1));
+  const HttpResponse kept = get("/tags/cats", {{"Accept", "text/html"}});
+  EXPECT_TRUE(kept.headers.find("ETag"));
+  EXPECT_FALSE(kept.headers.find("X-RateLimit-Remaining"));
+  get("/tags/cats", {{"Accept", "application/json"}});
+  get("/tags/dogs", {{"Accept", "text/html"}});
+  EXPECT_THAT(asked, SizeIs(3));
+  loop.run_for(Duration(1'100));
+  get("/tags/cats", {{"Accept", "text/html"}});
+  EXPECT_THAT(asked, SizeIs(4));
+}
+
+TEST_F(FrontTest, WhatIsForOneReaderIsKeptForNobody) {
+  const std::vector<Headers> personal = {{{"Authorization", "Bearer 1"}},
+                                         {{"Cookie", "a=1"}},
+                                         {{"Signature", "keyId=1"}},
+                                         {{"Range", "bytes=0-1"}}};
+  for (const Headers& headers : personal) {
+    asked.clear();
+    for (int i = 0; i < 2; ++i) get("/tags/cats", headers);
+    EXPECT_THAT(asked, SizeIs(2)) << headers.begin()->first;
+  }
+  const std::vector<HttpResponse> answers = {
+      {.status = 200, .headers = {{"Cache-Control", "private"}}, .body = {}},
+      {.status = 200, .headers = {{"Cache-Control", "no-store"}}, .body = {}},
+      {.status = 200, .headers = {{"Set-Cookie", "a=1"}}, .body = {}},
+      {.status = 429, .headers = {}, .body = {}}};
+  int number = 0;
+  for (const HttpResponse& answer : answers) {
+    at_core = answer;
+    asked.clear();
+    ++number;
+    for (int i = 0; i < 2; ++i) get("/tags/" + std::to_string(number));
+    EXPECT_THAT(asked, SizeIs(2)) << number;
+  }
+}
+
+TEST_F(FrontTest, WhoAsksWhileTheCoreIsAskedWaitsForItsAnswer) {
+  inside.listeners[kCore] = [this](HttpRequest request) -> Task<HttpResponse> {
+    const Instant later = clock.now() + Duration(400);
+    co_await clock.sleep_until(later);
+    co_return co_await fronts.answer(std::move(request),
+                                     [this](HttpRequest one) { return answer(std::move(one)); });
+  };
+  std::vector<int> statuses;
+  TaskGroup readers(loop.executor(kOwner));
+  for (int i = 0; i < 3; ++i) {
+    readers.spawn("reader", read("/tags/cats", &statuses));
+  }
+  run(readers.join());
+  EXPECT_THAT(statuses, ElementsAre(200, 200, 200));
+  EXPECT_THAT(asked, SizeIs(1));
+}
+
+// --- what the core has sent --------------------------------------------------------------------------------
+
+class CallsOfACore : public FrontTest {
+ protected:
+  CallsOfACore() { inside.calls.clear(); }
+
+  std::optional<Result<HttpResponse>> send(const std::string& url) {
+    HttpCall call("POST", *Url::parse(url), clock.now() + std::chrono::seconds(20));
+    call.headers.add("Content-Type", "application/activity+json");
+    call.body = "{}";
+    return run(fronts.send(std::move(call), {identity.key_id(), signatures::SignatureForm::kCavage}));
+  }
+  // Another front, whose calls come to nothing.
+  void add_broken(const std::string& place) {
+    HttpCall news = *call_to("POST", kCore, kFrontPath, clock.now());
+    news.body = json::serialize(json::object{{"at", place}});
+    Secret(identity.key).prove(news, clock.wall_now());
+    run(fronts.answer(arrived_at(news), [this](HttpRequest one) { return answer(std::move(one)); }));
+    inside.listeners[place] = [](const HttpRequest&) -> Task<HttpResponse> {
+      co_return to_answer(fail(ErrorCode::kUnavailable, "no name server"));
+    };
+  }
+};
+
+TEST_F(CallsOfACore, AreSignedByAFront) {
+  const auto answer = send("https://m.example/inbox");
+  ASSERT_TRUE(answer && *answer);
+  EXPECT_EQ((*answer)->status, 202);
+  ASSERT_THAT(outside.calls, SizeIs(1));
+  EXPECT_THAT(outside.calls.front().headers.find("Signature"),
+              Optional(testing::HasSubstr(identity.key_id())));
+  EXPECT_FALSE(inside.calls.front().headers.find("Signature"));
+}
+
+TEST_F(CallsOfACore, GoWithAnotherFrontWhereOneDoesNotReachTheOtherSide) {
+  add_broken("10.0.0.1:7946");
+  for (int i = 0; i < 20; ++i) {
+    const auto answer = send("https://m.example/inbox");
+    ASSERT_TRUE(answer && *answer);
+  }
+  const auto at_broken = std::ranges::count_if(
+      inside.calls, [](const HttpCall& call) { return call.url.authority() == "10.0.0.1:7946"; });
+  EXPECT_LE(at_broken, 2);  // one that fails at once is never the one with least to do
+}
+
+TEST_F(CallsOfACore, AreLeftToTheCoreWhereNoFrontReachesTheOtherSide) {
+  EXPECT_FALSE(send("https://gone.example/inbox").has_value());
+  inside.listeners.erase(kFront);
+  EXPECT_FALSE(send("https://m.example/inbox").has_value());
+  EXPECT_THAT(fronts.status(), SizeIs(0));
+}
+
+}  // namespace
+}  // namespace tagring::cluster
