@@ -21,6 +21,12 @@ std::unexpected<Error> not_yet(const Claim& claim) {
   return fail(ErrorCode::kBusy, "what " + host_of(claim.uri) + " answers may be from before this");
 }
 
+// What cannot be read is no post that carries the hashtag still.
+std::unexpected<Error> unread(const Claim& claim, Error why) {
+  if (claim.removed && why.code == ErrorCode::kInvalid) why.code = ErrorCode::kDenied;
+  return std::unexpected(std::move(why));
+}
+
 }  // namespace
 
 OriginChecker::OriginChecker(budget::Manager& budget, federation::SignedClient& client,
@@ -76,10 +82,14 @@ Task<Result<Answer>> OriginChecker::ask_of_post(Claim claim) {
 Result<Answer> OriginChecker::weigh(const Claim& claim, Instant heard, Verdict verdict) {
   const Contested::Key key = key_of(claim);
   const bool refuted = !verdict.answer && is_refuted(verdict.answer.error().code);
-  const bool settled = verdict.answer.has_value() || (refuted && verdict.as_of >= heard);
+  // A server that does not show a post now may do so later, or no server else says whether it is there.
+  const bool is_hidden = claim.removed && refuted && verdict.answer.error().code == ErrorCode::kDenied &&
+                         clock_.now() - heard < kHiddenFor;
+  const bool settled = verdict.answer.has_value() || (refuted && !is_hidden && verdict.as_of >= heard);
   if (settled) contested_.settle(key);
   if (settled || !refuted) return std::move(verdict.answer);
   contested_.put_off(key, heard);
+  if (is_hidden) return fail(ErrorCode::kBusy, verdict.answer.error().message);
   return not_yet(claim);
 }
 
@@ -88,24 +98,41 @@ void OriginChecker::note_sender(const Claim& claim, const std::string& sender) {
 }
 
 Task<OriginChecker::Verdict> OriginChecker::judge(Claim claim) {
+  if (claim.removed) co_return co_await judge_removal(std::move(claim));
   Verdict verdict = co_await judge_post(claim);
-  // That it carries the hashtag still is no lie if its author has withdrawn consent.
-  const bool stands = claim.removed && !verdict.answer && verdict.answer.error().code == ErrorCode::kInvalid;
-  if (!verdict.answer && !stands) co_return verdict;
-  if (claim.removed && verdict.answer) co_return verdict;
+  if (!verdict.answer) co_return verdict;
   const Instant claimed = contested_.heard(key_of(claim));
   const Result<Wishes> wishes = co_await wishes_of(claim.author, claimed);
-  if (claim.removed) {
-    if (wishes && !wishes->wishes.archive)
-      co_return Verdict{Answer{.published = claim.published, .changed = claim.changed}};
-    if (wishes) verdict.as_of = std::min(verdict.as_of, wishes->as_of);
-    if (!wishes && wishes.error().code == ErrorCode::kBusy) verdict.answer = std::unexpected(wishes.error());
-    co_return verdict;
-  }
   if (!wishes) co_return Verdict{std::unexpected(wishes.error())};
   if (!wishes->wishes.relay)
     co_return Verdict{fail(ErrorCode::kDenied, "the author does not wish to be relayed"), wishes->as_of};
   verdict.answer->archive = wishes->wishes.archive;
+  co_return verdict;
+}
+
+// That the post carries the hashtag still, or is not shown, is no lie if its author has withdrawn consent, is
+// suspended or gone. Whose a post is that is not shown only its URI can say: or whoever is believed about one
+// author would be so about all others of that server.
+Task<OriginChecker::Verdict> OriginChecker::judge_removal(Claim claim) {
+  Verdict verdict = co_await judge_post(claim);
+  if (verdict.answer) co_return verdict;
+  const bool is_shown = verdict.answer.error().code == ErrorCode::kInvalid;
+  const bool is_hidden =
+      verdict.answer.error().code == ErrorCode::kDenied && claim.uri.starts_with(claim.author + "/");
+  if (!is_shown && !is_hidden) co_return verdict;
+  const Instant claimed = contested_.heard(key_of(claim));
+  const Result<Wishes> wishes = co_await wishes_of(claim.author, claimed);
+  const bool is_gone = is_shown && !wishes && wishes.error().code == ErrorCode::kNotFound;
+  const bool agrees = wishes && (claim.of_archive ? wishes->wishes.archive : wishes->wishes.relay);
+  const bool is_withdrawn = wishes && (wishes->is_suspended || (is_shown && !agrees));
+  if (is_gone || is_withdrawn) {
+    if (is_hidden && hosts_.make_up_for_gone(host_of(claim.uri))) give_back(claim.uri);
+    // Nobody says for ever what the author will do.
+    const WallTime changed = std::min(version_of(true, claim.changed).at, clock_.wall_now());
+    co_return Verdict{Answer{.published = claim.published, .changed = changed}};
+  }
+  if (wishes) verdict.as_of = std::min(verdict.as_of, wishes->as_of);
+  if (!wishes && wishes.error().code == ErrorCode::kBusy) verdict.answer = std::unexpected(wishes.error());
   co_return verdict;
 }
 
@@ -174,9 +201,9 @@ Task<OriginChecker::Verdict> OriginChecker::look(Claim claim) {
   const Result<Document> fetched = co_await fetch(claim.uri);
   if (!fetched && claim.removed && fetched.error().code == ErrorCode::kNotFound)
     co_return Verdict{Answer{.published = claim.published, .gone = true, .changed = claim.changed}};
-  if (!fetched) co_return Verdict{std::unexpected(fetched.error())};
+  if (!fetched) co_return Verdict{unread(claim, fetched.error())};
   const Result<json::object> document = fediverse::parse_document(fetched->body);
-  if (!document) co_return Verdict{std::unexpected(document.error())};
+  if (!document) co_return Verdict{unread(claim, document.error())};
   Result<Answer> answer = read_post(claim, *document, fetched->as_of);
   // Who wrote it never changes.
   const bool never_changes = !answer && answer.error().code == ErrorCode::kConflict;
@@ -209,7 +236,7 @@ Result<Answer> OriginChecker::read_post(const Claim& claim, const json::object& 
     return fail(ErrorCode::kConflict, "the post is by somebody else");
   const Result<fediverse::Note> note =
       fediverse::parse_note(document, claim.author, clock_.wall_now(), limits);
-  if (!note) return std::unexpected(note.error());
+  if (!note) return unread(claim, note.error());
   if (note->id == claim.uri) {
     hosts_.found_post(host_of(claim.uri));
     give_back(claim.uri);
@@ -249,7 +276,7 @@ Task<Result<OriginChecker::Wishes>> OriginChecker::wishes_of(std::string author,
   hosts_.found(host_of(author));
   give_back(author);
   make_room(wishes_, kRememberedMax);
-  const Wishes wishes{fediverse::wishes_of(actor), document.as_of, clock_.now()};
+  const Wishes wishes{fediverse::wishes_of(actor), actor.suspended, document.as_of, clock_.now()};
   wishes_.insert_or_assign(std::move(author), wishes);
   co_return wishes;
 }

@@ -30,7 +30,8 @@ struct Claim {
   std::string author;  // actor id
   bool removed = false;
   WallTime published;
-  WallTime changed = {};  // TagEvent::changed
+  WallTime changed = {};   // TagEvent::changed
+  bool of_archive = true;  // of a removal: from there, where fewer authors wish to be than to be relayed
 };
 
 // Why a claim is false, rather than not to be known now.
@@ -54,9 +55,11 @@ class OriginChecker {
 
   // Bears the claim out, or says why not. Of an addition: the post is public, by that author, may be
   // announced by everybody, carries the hashtag, and its author wishes to be relayed. Of a removal: it is
-  // gone, lacks any of that, or its author wishes, by now, not to be kept. kBusy: not to be known now, since
-  // what its server says may be from before the claim (contested.hpp), say;
-  // kDenied: the author's wish; kConflict: the post is by somebody else, which bears nothing out.
+  // gone, lacks any of that, or its author wishes, by now, not to be relayed, or not to be kept, or is gone;
+  // or the server shows it to nobody (401, 403), as Mastodon does with the posts of who is suspended, and the
+  // profile says so. kBusy: not to be known now, since what its server says may be from before the claim
+  // (contested.hpp), say; kDenied: the author's wish, or the post was not shown all the time; kConflict: the
+  // post is by somebody else, which bears nothing out.
   [[nodiscard]] Task<Result<Answer>> ask(Claim claim);
   // The same, whatever the author wishes.
   [[nodiscard]] Task<Result<Answer>> ask_of_post(Claim claim);
@@ -78,8 +81,12 @@ class OriginChecker {
   // For less time than other servers answer from their caches.
   static constexpr Duration kRemembered = std::chrono::minutes(3);
   static constexpr std::size_t kRememberedMax = 10'000;
+  // A server that does not show what is said to be removed (401, 403) is asked again until then: it may show
+  // nothing to this node for a while only. Less than Contested remembers.
+  static constexpr Duration kHiddenFor = std::chrono::minutes(20);
   struct Wishes {
     fediverse::Wishes wishes;
+    bool is_suspended = false;
     Instant as_of;
     Instant at;
   };
@@ -107,6 +114,7 @@ class OriginChecker {
   void give_back(const std::string& url);
   Task<Result<Document>> fetch(std::string url);
   Task<Verdict> judge(Claim claim);
+  Task<Verdict> judge_removal(Claim claim);
   Task<Verdict> judge_post(Claim claim);
   Task<Verdict> look(Claim claim);
   [[nodiscard]] WallTime changed_by(const Claim& claim, std::optional<WallTime> edited, Instant as_of) const;

@@ -12,8 +12,9 @@ constexpr std::size_t kSpotChecksMax = 1'000;  // under way
 constexpr Duration kFirstWait = std::chrono::milliseconds(25);
 constexpr Duration kLastWait = std::chrono::milliseconds(800);
 
-Claim claim_of(const TagEvent& event) {
-  return {event.tag, event.uri, event.author, event.op == Op::kRemove, event.published, event.changed};
+Claim claim_of(const TagEvent& event, bool of_archive = false) {
+  return {event.tag,       event.uri,     event.author, event.op == Op::kRemove,
+          event.published, event.changed, of_archive};
 }
 
 }  // namespace
@@ -87,7 +88,7 @@ Task<std::vector<TagEvent>> PostChecker::believable(Owner& owner, std::vector<Ta
       sampled_.erase({event.tag, event.uri, event.op != Op::kRemove});
       if (owner.samples()) sample(event, sender);
     } else if (verdict && !own) {
-      verdict = co_await check_truth(&event, sender, &fetches);
+      verdict = co_await check_truth(&event, sender, &fetches, owner.is_archive());
     }
     // Last, and with no wait between it and the write: ownership may change at any await.
     if (verdict) verdict = owner.check_place(event);
@@ -118,7 +119,7 @@ Task<std::vector<TagEvent>> PostChecker::corroborated(std::vector<TagEvent> even
   std::size_t fetches = 0;
   for (TagEvent& event : events) {
     Result<void> verdict;
-    if (!vouches(relay, event)) verdict = co_await check_truth(&event, relay, &fetches);
+    if (!vouches(relay, event)) verdict = co_await check_truth(&event, relay, &fetches, /*of_archive=*/false);
     // What an author's server denies is not denied to the relay, which would take it for the end of the
     // subscription.
     if (!verdict && verdict.error().code == ErrorCode::kDenied)
@@ -143,7 +144,7 @@ bool PostChecker::hear(const TagEvent& event, const std::string& relay, const Re
 // Who was right then may be wrong now: posts are deleted.
 Task<Result<TagEvent>> PostChecker::look_into(TagEvent event, std::string relay) {
   std::size_t fetches = 0;
-  CO_TRY_VOID(co_await check_truth(&event, std::move(relay), &fetches));
+  CO_TRY_VOID(co_await check_truth(&event, std::move(relay), &fetches, /*of_archive=*/false));
   co_return event;
 }
 
@@ -159,7 +160,8 @@ Task<void> PostChecker::await_witnesses(std::vector<const TagEvent*> events) {
 }
 
 // Of what another node says about posts of others. Date and consent become what the post's server says.
-Task<Result<void>> PostChecker::check_truth(TagEvent* event, std::string sender, std::size_t* fetches) {
+Task<Result<void>> PostChecker::check_truth(TagEvent* event, std::string sender, std::size_t* fetches,
+                                            bool of_archive) {
   if (witnesses_.agree_on(*event)) co_return Result<void>();
   if (!origins_.is_borne_out(claim_of(*event))) {
     const std::string host = host_of(event->uri);
@@ -168,7 +170,7 @@ Task<Result<void>> PostChecker::check_truth(TagEvent* event, std::string sender,
     if (++*fetches > options_.fetches_per_batch)
       co_return fail(ErrorCode::kBusy, "too many posts to check at once: send the rest again");
   }
-  const Result<void> truth = co_await ask_origin(event);
+  const Result<void> truth = co_await ask_origin(event, of_archive);
   // A post that is not there may have been deleted since: who hands on what it took before is not wrong, but
   // where nothing is that anybody named.
   const bool nowhere = !truth && truth.error().code == ErrorCode::kNotFound &&
@@ -185,8 +187,8 @@ Task<Result<void>> PostChecker::check_truth(TagEvent* event, std::string sender,
   co_return truth;
 }
 
-Task<Result<void>> PostChecker::ask_origin(TagEvent* event) {
-  CO_TRY(const Answer answer, co_await origins_.ask(claim_of(*event)));
+Task<Result<void>> PostChecker::ask_origin(TagEvent* event, bool of_archive) {
+  CO_TRY(const Answer answer, co_await origins_.ask(claim_of(*event, of_archive)));
   event->published = answer.published;
   event->changed = answer.changed;
   event->drop_strange_copy();  // the post is there

@@ -40,6 +40,8 @@ class PostChecker {
     virtual void mistaken_for_owner(const Tag& tag, const std::string& host) = 0;
     // A share of what senders vouch for is fetched all the same.
     [[nodiscard]] virtual bool samples() const = 0;
+    // It keeps posts, and does not relay them.
+    [[nodiscard]] virtual bool is_archive() const = 0;
   };
 
   PostChecker(Options options, const federation::Identity& identity, const federation::Blocks& blocks,
@@ -75,8 +77,8 @@ class PostChecker {
                                         const std::string& sender) const;
   // Of events that outlive the task.
   Task<void> await_witnesses(std::vector<const TagEvent*> events);
-  Task<Result<void>> check_truth(TagEvent* event, std::string sender, std::size_t* fetches);
-  Task<Result<void>> ask_origin(TagEvent* event);
+  Task<Result<void>> check_truth(TagEvent* event, std::string sender, std::size_t* fetches, bool of_archive);
+  Task<Result<void>> ask_origin(TagEvent* event, bool of_archive);
   Task<void> spot_check(TagEvent event, std::string sender);
   void sample(const TagEvent& event, const std::string& sender);
   [[nodiscard]] bool vouches(const std::string& sender, const TagEvent& event) const;

@@ -43,6 +43,7 @@ class RelayOwner final : public belief::PostChecker::Owner {
                                                       std::optional<redundancy::RelayClaim> claim) override;
   void mistaken_for_owner(const Tag& tag, const std::string& host) override { redundancy_.doubt(tag, host); }
   [[nodiscard]] bool samples() const override { return true; }
+  [[nodiscard]] bool is_archive() const override { return false; }
 
  private:
   overlay::RingService& rings_;

@@ -244,7 +244,9 @@ Task<void> Disputes::decide(Key key, Result<belief::Answer> answer) {
   if (open == open_.end()) co_return;
   // Nothing that was only heard is kept where nothing is.
   const bool is_nowhere = open->second.is_hearsay && origins_.hosts().has_nothing(host_of(key.second));
-  const bool unknown = !answer && !belief::is_refuted(answer.error().code) && !is_nowhere;
+  // A server that does not show it to this node does not say that it is not there.
+  const bool is_hidden = !answer && !open->second.is_hearsay && answer.error().code == ErrorCode::kDenied;
+  const bool unknown = !answer && (is_hidden || !belief::is_refuted(answer.error().code)) && !is_nowhere;
   if (unknown && !open->second.is_probe && ++open->second.tries < kTriesMax) {
     put_off(key, open->second, kRemovalWait * (1U << open->second.tries));
     co_return;

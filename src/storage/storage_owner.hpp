@@ -43,6 +43,7 @@ class StorageOwner final : public belief::PostChecker::Owner {
                                                       std::optional<redundancy::RelayClaim> claim) override;
   void mistaken_for_owner(const Tag& /*tag*/, const std::string& /*host*/) override {}
   [[nodiscard]] bool samples() const override { return false; }
+  [[nodiscard]] bool is_archive() const override { return true; }
 
  private:
   HistoryStore& history_;

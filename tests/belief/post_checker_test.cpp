@@ -124,8 +124,15 @@ TEST_F(PostCheckerTest, APostThatIsGoneIsRemoved) { EXPECT_THAT(taken({event(Op:
 
 TEST_F(PostCheckerTest, APostWhoseAuthorWithdrewConsentIsRemovedAlthoughItIsThere) {
   publish();
-  servers.join(kAuthor, /*indexable=*/false);
+  servers.join(kAuthor, /*indexable=*/true, "#nobot");
   EXPECT_THAT(taken({event(Op::kRemove)}, kA), SizeIs(1));
+}
+
+// Most authors never say `indexable`: anybody could have all that they write taken back.
+TEST_F(PostCheckerTest, WhoDoesNotWishToBeFoundInTheArchiveIsRelayedAllTheSame) {
+  publish();
+  servers.join(kAuthor, /*indexable=*/false);
+  EXPECT_THAT(taken({event(Op::kRemove)}, kA), IsEmpty());
 }
 
 TEST_F(PostCheckerTest, TheDateIsThatOfThePostNotOfWhoTellsOfIt) {
@@ -310,7 +317,7 @@ TEST_F(CachedServers, WithdrawnConsentCountsOnceTheServerShowsIt) {
   publish();
   EXPECT_THAT(taken({event()}, kB), SizeIs(1)) << "the profile is remembered now";
   EXPECT_EQ(outcome(event(Op::kRemove), std::chrono::minutes(2)), ErrorCode::kBusy);
-  servers.join(kAuthor, /*indexable=*/false);
+  servers.join(kAuthor, /*indexable=*/true, "#nobot");
   EXPECT_EQ(outcome(event(Op::kRemove), std::chrono::minutes(3)), std::nullopt);
 }
 
@@ -343,6 +350,84 @@ TEST_F(CachedServers, WhoSaysWhatIsFalseAndDoesNotComeAgainIsWrongAllTheSame) {
   EXPECT_TRUE(origins.standing().is_doubtful(kA));
 }
 
+// Mastodon answers 403 for the posts of who is suspended, and its profile says so. So it does for who has
+// just deleted the account: it is suspended first, and its posts are gone later.
+class Hidden : public CachedServers {
+ protected:
+  Hidden() {
+    servers.cache_control.clear();
+    servers.publish(kTheirs, kAuthor, "cats", kDate);
+    servers.refusals[kTheirs] = 403;
+  }
+  [[nodiscard]] TagEvent removal() const {
+    TagEvent said = event(Op::kRemove, kTheirs);
+    said.changed = clock.wall_now();
+    return said;
+  }
+  const std::string kTheirs = kAuthor + "/statuses/1";
+};
+
+TEST_F(Hidden, APostThatIsShownToNobodyIsRemovedIfItsAuthorIsSuspended) {
+  for (const int status : {401, 403, 451}) {
+    servers.refusals[kTheirs] = status;
+    servers.suspend(kAuthor);
+    const std::vector<TagEvent> believed = taken({event(Op::kRemove, kTheirs)}, kA);
+    ASSERT_THAT(believed, SizeIs(1)) << status;
+    EXPECT_LE(believed.front().changed, clock.wall_now()) << "suspensions end";
+  }
+}
+
+TEST_F(Hidden, ASuspensionCountsOnceTheProfileIsFromAfterIt) {
+  servers.cache_control = "max-age=180, public";
+  EXPECT_EQ(outcome(removal(), std::chrono::minutes(2)), ErrorCode::kBusy);
+  servers.suspend(kAuthor);
+  EXPECT_EQ(outcome(removal(), std::chrono::minutes(3)), std::nullopt);
+  EXPECT_FALSE(origins.standing().is_doubtful(kA));
+}
+
+// Whoever could name one who is would speak for everybody there, where the server shows this node nothing.
+TEST_F(Hidden, NobodysPostIsRemovedBecauseSomebodyElseIsSuspended) {
+  const std::string other = "https://post.example/other";
+  servers.suspend(other);
+  TagEvent said = removal();
+  said.author = other;
+  EXPECT_EQ(outcome(said, std::chrono::minutes(10)), ErrorCode::kBusy);
+  said.author = "https://post.example";  // nor because nobody of that name is there
+  EXPECT_EQ(outcome(said, std::chrono::minutes(10)), ErrorCode::kBusy);
+}
+
+TEST_F(Hidden, APostIsNotRemovedBecauseItsAuthorDoesNotWishToBeFound) {
+  servers.join(kAuthor, /*indexable=*/false);
+  EXPECT_EQ(outcome(removal(), std::chrono::minutes(10)), ErrorCode::kBusy);
+}
+
+TEST_F(Hidden, AServerThatShowsNothingIsAskedForAWhileAndNobodyIsALiarForThat) {
+  servers.refusals[kAuthor] = 403;
+  EXPECT_EQ(outcome(removal(), std::chrono::minutes(15)), ErrorCode::kBusy);
+  EXPECT_LE(servers.asked[kTheirs], 16) << "once a minute";
+  EXPECT_EQ(outcome(removal(), std::chrono::minutes(10)), ErrorCode::kInvalid) << "the relay is not to blame";
+  EXPECT_FALSE(origins.standing().is_doubtful(kA));
+  servers.refusals.clear();
+  servers.documents.erase(kTheirs);
+  EXPECT_EQ(outcome(removal(), std::chrono::minutes(1)), std::nullopt);
+}
+
+TEST_F(Hidden, WhatCannotBeReadIsNoMoreRemovedThanWhatIsNotShown) {
+  servers.refusals.clear();
+  servers.documents[kTheirs] = "[]";
+  servers.join(kAuthor, /*indexable=*/false);
+  EXPECT_EQ(outcome(removal(), std::chrono::minutes(10)), ErrorCode::kBusy);
+  servers.suspend(kAuthor);
+  EXPECT_EQ(outcome(removal(), std::chrono::minutes(4)), std::nullopt) << "profiles are remembered";
+}
+
+// Misskey shows the posts of who is suspended, and not the profile.
+TEST_F(PostCheckerTest, APostIsRemovedIfItsAuthorIsNotThereAnyMore) {
+  publish();
+  servers.documents.erase(kAuthor);
+  EXPECT_THAT(taken({event(Op::kRemove)}, kA), SizeIs(1));
+}
+
 TEST_F(PostCheckerTest, OfAServerThatIsDownTheSenderIsToComeAgain) {
   servers.down = true;
   EXPECT_THAT(taken({event()}, kA), IsEmpty());
@@ -361,6 +446,7 @@ struct AnyOwner : PostChecker::Owner {
   }
   void mistaken_for_owner(const Tag&, const std::string&) override {}
   [[nodiscard]] bool samples() const override { return false; }
+  [[nodiscard]] bool is_archive() const override { return false; }
 
   bool owns = true;
 };

@@ -1,4 +1,4 @@
-// The servers of posts: documents by URL, else 404; or all of them are down.
+// The servers of posts: documents by URL, else 404, or what they answer instead; or all of them are down.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +25,11 @@ class Servers final : public HttpClient {
     if (pause) co_await pause();
     HttpResponse response;
     const auto document = documents.find(call.url.text());
-    response.status = down ? 503 : document == documents.end() ? 404 : 200;
+    const auto refused = refusals.find(call.url.text());
+    response.status = down                          ? 503
+                      : refused != refusals.end()   ? refused->second
+                      : document == documents.end() ? 404
+                                                    : 200;
     if (response.status == 200) {
       response.headers.add("Content-Type", "application/activity+json");
       response.body = document->second;
@@ -46,6 +50,11 @@ class Servers final : public HttpClient {
         R"({{"id":"{0}","type":"Person","inbox":"{0}/inbox","preferredUsername":"u","indexable":{1},"summary":"{2}"}})",
         author, indexable, summary);
   }
+  // As Mastodon does: the profile says so, and the posts are shown to nobody.
+  void suspend(const std::string& author) {
+    join(author, /*indexable=*/false);
+    documents[author].insert(1, R"("suspended":true,)");
+  }
   [[nodiscard]] int asked_in_all() const {
     int all = 0;
     for (const auto& [url, times] : asked) all += times;
@@ -53,8 +62,9 @@ class Servers final : public HttpClient {
   }
 
   std::map<std::string, std::string> documents;
-  std::map<std::string, int> asked;  // by URL
-  std::string cache_control;         // which they answer with
+  std::map<std::string, int> refusals;  // status, by URL
+  std::map<std::string, int> asked;     // by URL
+  std::string cache_control;            // which they answer with
   bool down = false;
   std::function<void()> meanwhile = [] {};  // before who asked has the answer
   std::function<Task<void>()> pause;        // for as long as they take; null: no time

@@ -180,6 +180,41 @@ TEST_F(Events, ARemovalIsTakenOnceATombstoneStandsAtTheOrigin) {
   EXPECT_THAT(history("caturday"), IsEmpty());
 }
 
+// As Mastodon answers: the posts of who is suspended are shown to nobody, and the profile says so.
+TEST_F(Events, ARemovalIsTakenOnceItsAuthorIsSuspended) {
+  foreign.uri = far_author.id + "/statuses/1";
+  for (const std::string& target : {relay, storage}) {
+    foreign.uri += "0";
+    internet.serve(far_author);
+    internet.serve(foreign.uri, json::serialize(note_object(foreign)));
+    EXPECT_THAT(refusals_of(post_signed(batch_text("Add", peer, relay, {foreign}), peer)), IsEmpty());
+    settle();
+    EXPECT_THAT(history("caturday"), ElementsAre(foreign.uri));
+    internet.documents[foreign.uri] = with_status(403);
+    json::object suspended = json::parse_object(far_author.document()).value();
+    suspended["suspended"] = true;
+    internet.serve(far_author.id, json::serialize(suspended));
+    settle(std::chrono::minutes(5));  // what was fetched is remembered for some minutes
+    EXPECT_THAT(refusals_of(post_signed(batch_text("Remove", peer, target, {foreign}), peer)), IsEmpty());
+    settle();
+    EXPECT_THAT(history("caturday"), IsEmpty());
+    settle(std::chrono::minutes(5));
+  }
+}
+
+TEST_F(Events, ARemovalOfAPostThatIsNotShownIsLookedAtForAWhile) {
+  internet.serve(foreign.uri, json::serialize(note_object(foreign)));
+  EXPECT_THAT(refusals_of(post_signed(batch_text("Add", peer, relay, {foreign}), peer)), IsEmpty());
+  settle();
+  internet.documents[foreign.uri] = with_status(403);
+  for (int i = 0; i < 10; ++i) {
+    expect_not_taken("Remove", relay, foreign, "busy");
+    settle(std::chrono::minutes(2));
+  }
+  expect_not_taken("Remove", relay, foreign, "denied");
+  EXPECT_THAT(history("caturday"), ElementsAre(foreign.uri));
+}
+
 TEST_F(Events, AnOriginThatIsDownIsNoReasonToRemoveAPost) {
   internet.serve(foreign.uri, json::serialize(note_object(foreign)));
   EXPECT_THAT(refusals_of(post_signed(batch_text("Add", peer, relay, {foreign}), peer)), IsEmpty());

@@ -208,6 +208,23 @@ TEST_F(DisputesTest, WhereTheServerIsDownEverybodyKeepsWhatTheyHave) {
   EXPECT_THAT(all(), ElementsAre(entry()));
 }
 
+// Or one owner that lies would be believed of all posts of a server that shows this node nothing.
+TEST_F(DisputesTest, WhatTheServerDoesNotShowToThisNodeIsKept) {
+  servers.refusals[kUri] = 403;
+  servers.refusals[kAuthor] = 403;
+  have(entry());
+  hear(entry(/*removed=*/true));
+  HistoryEntry redated = entry();
+  redated.uri += "0";
+  servers.refusals[redated.uri] = 401;
+  have(redated);
+  redated.published += minutes(1);
+  hear(redated);
+  pass(std::chrono::hours(72));
+  EXPECT_THAT(all(), testing::SizeIs(2));
+  EXPECT_THAT(all(), testing::Each(testing::Field(&HistoryEntry::removed, false)));
+}
+
 TEST_F(DisputesTest, TheSameDisputeIsLookedAtEverMoreSeldom) {
   servers.publish(kUri, kAuthor, "cats", kDate);
   have(entry());
