@@ -13,6 +13,16 @@ HttpResponse respond(const publisher::Publisher::Outcome& outcome) {
   return outcome->empty() ? accepted() : ignored(*outcome);
 }
 
+// Of a post that was named by its URI. That its server does not show it, or shows no such thing, is no fault
+// of who named it: servers count refusals, and take 404 for the end of the inbox.
+HttpResponse respond_about_named(const publisher::Publisher::Outcome& outcome) {
+  if (outcome) return respond(outcome);
+  const ErrorCode why = outcome.error().code;
+  const bool is_not_shown =
+      why == ErrorCode::kNotFound || why == ErrorCode::kDenied || why == ErrorCode::kInvalid;
+  return is_not_shown ? ignored("what was named is not shown by its server") : respond(outcome);
+}
+
 }  // namespace
 
 Task<HttpResponse> PostActivities::post(fediverse::Note note, fediverse::RemoteActor author, bool is_update,
@@ -52,9 +62,9 @@ Task<HttpResponse> PostActivities::announced(fediverse::Announce announce) {
   using Of = fediverse::Announce::Of;
   if (announce.posts.size() != 1) co_return ignored("a relay announces one post at a time");
   std::string uri = std::move(announce.posts.front().uri);
-  if (announce.of == Of::kDelete) co_return respond(co_await fetched_.deleted(std::move(uri)));
+  if (announce.of == Of::kDelete) co_return respond_about_named(co_await fetched_.deleted(std::move(uri)));
   publisher::FetchedPosts::Told told{.is_update = announce.of == Of::kUpdate, .by_id_only = true};
-  co_return respond(co_await fetched_.announced(std::move(uri), std::move(told)));
+  co_return respond_about_named(co_await fetched_.announced(std::move(uri), std::move(told)));
 }
 
 Task<HttpResponse> PostActivities::reported(fediverse::Flag flag, std::string activity,
@@ -70,7 +80,7 @@ Task<HttpResponse> PostActivities::reported(fediverse::Flag flag, std::string ac
 
 Task<HttpResponse> PostActivities::told(fediverse::Told told, std::string actor) {
   publisher::FetchedPosts::Told how{.by = std::move(actor), .is_update = told.is_update, .by_id_only = true};
-  co_return respond(co_await fetched_.announced(std::move(told.uri), std::move(how)));
+  co_return respond_about_named(co_await fetched_.announced(std::move(told.uri), std::move(how)));
 }
 
 }  // namespace tagring::activitypub

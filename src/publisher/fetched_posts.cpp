@@ -82,7 +82,12 @@ Task<Publisher::Outcome> FetchedPosts::announced(std::string uri, Told told) {
     const Result<delivery::PublishedPost> known = co_await store_.find_post(uri);
     if (!known || !told.is_update) co_return "this node takes no posts of that author's server";
   }
-  CO_TRY(json::object document, co_await fetch(uri));
+  Result<json::object> fetched = co_await fetch(uri);
+  if (!fetched && fetched.error().code == ErrorCode::kNotFound && told.is_update) {
+    CO_TRY_VOID(co_await take_out(std::move(uri)));
+    co_return "what was announced is gone";
+  }
+  CO_TRY(json::object document, std::move(fetched));
   if (fediverse::has_type(document, "Create") || fediverse::has_type(document, "Update")) {
     // What was announced is what happened to the post.
     const std::string post = json::id_of(document, "object");

@@ -143,6 +143,44 @@ TEST_F(ToldPosts, AGroupTellsWhatHappenedToAPost) {
   EXPECT_THAT(history("dogs"), IsEmpty());
 }
 
+// Servers count refusals against whoever answers them, and take 404 for the end of the inbox.
+TEST_F(ToldPosts, WhatIsNotShownIsNobodysFault) {
+  const auto expect_passed_over = [&](const std::string& because) {
+    for (const HttpResponse& response :
+         {bring(activity("Create", alice.id, post.uri), alice), bring(announce("Create", post.uri), group),
+          bring(activity("Announce", group.id, post.uri), group),
+          bring(announce("Delete", post.uri), group)}) {
+      EXPECT_EQ(response.status, 202) << because;
+      EXPECT_THAT(response.body, HasSubstr("ignored"));
+    }
+  };
+  for (const int status : {401, 403, 404, 410}) {
+    internet.documents[post.uri] = with_status(status);
+    expect_passed_over(fmt::format("{}", status));
+  }
+  internet.serve(post.uri, "{");
+  expect_passed_over("no JSON");
+  serve();
+  internet.documents[alice.id] = with_status(404);
+  settle(std::chrono::hours(1));
+  EXPECT_EQ(bring(announce("Create", post.uri), group).status, 202) << "the author is gone";
+  internet.documents[post.uri] = with_status(503);
+  EXPECT_EQ(bring(announce("Create", post.uri), group).status, 503) << "it may be there later";
+  EXPECT_THAT(history("cats"), IsEmpty());
+}
+
+TEST_F(ToldPosts, AnUpdateOfWhatIsGoneTakesItOut) {
+  for (const int status : {404, 410}) {
+    post.uri += "0";
+    serve();
+    EXPECT_EQ(bring(activity("Create", alice.id, post.uri), alice).status, 202);
+    EXPECT_THAT(history("cats"), ElementsAre(post.uri));
+    internet.documents[post.uri] = with_status(status);
+    EXPECT_EQ(bring(activity("Update", alice.id, post.uri), alice).status, 202);
+    EXPECT_THAT(history("cats"), IsEmpty());
+  }
+}
+
 TEST_F(ToldPosts, ADeletionThatCannotBeCheckedIsAskedForAgain) {
   serve();
   bring(announce("Create", post.uri), group);
