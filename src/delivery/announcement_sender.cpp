@@ -61,9 +61,10 @@ Task<bool> AnnouncementSender::remind(PartialKey key, std::string inbox) {
   co_return !federation::is_gone(response);
 }
 
-Task<AnnouncementSender::Sent> AnnouncementSender::send(Via via, std::string inbox, Announcements items) {
-  if (via == Via::kFasp) return send_to_fasp_server(std::move(inbox), std::move(items));
-  return send_to_node(std::move(inbox), std::move(items));
+Task<AnnouncementSender::Sent> AnnouncementSender::send(Via via, std::string inbox, Announcements items,
+                                                        IfGone if_gone) {
+  if (via == Via::kFasp) return send_to_fasp_server(std::move(inbox), std::move(items), if_gone);
+  return send_to_node(std::move(inbox), std::move(items), if_gone);
 }
 
 // One activity for all who get the same posts.
@@ -88,7 +89,8 @@ std::string AnnouncementSender::letter(Op op, const Announcements& items) {
   return body;
 }
 
-Task<AnnouncementSender::Sent> AnnouncementSender::send_to_node(std::string inbox, Announcements items) {
+Task<AnnouncementSender::Sent> AnnouncementSender::send_to_node(std::string inbox, Announcements items,
+                                                                IfGone if_gone) {
   Sent sent;
   Latest latest;
   for (const auto& item : items) latest.note(item->entry.event);
@@ -111,14 +113,15 @@ Task<AnnouncementSender::Sent> AnnouncementSender::send_to_node(std::string inbo
     const std::size_t bytes = body.size() / batch.size();
     const Result<HttpResponse> response = co_await deliver("", inbox, std::move(body));
     for (const auto& item : batch) note(inbox, item->entry.event, response);
-    if (federation::is_gone(response)) {
+    sent.is_gone = federation::is_gone(response);
+    if (sent.is_gone && if_gone == IfGone::kLost) {
       for (const auto& item : batch) lose(item->entry.event.tag);
       continue;
     }
     const Result<std::vector<Refusal>> refusals = read_results(response);
     if (!refusals) {
       // Both kinds again: what was taken is known there.
-      co_return Sent{std::move(items), federation::why_not(refusals.error()), false};
+      co_return Sent{std::move(items), federation::why_not(refusals.error()), false, sent.is_gone};
     }
     std::set<std::pair<std::string, Tag>> later;
     for (const auto& item : batch) observer_.relayed(item->entry.event.tag, bytes);
@@ -138,8 +141,8 @@ Task<AnnouncementSender::Sent> AnnouncementSender::send_to_node(std::string inbo
 
 // By hashtag, what came before what left; of what left and came back the last. If one announcement fails, it
 // and those after it are sent again.
-Task<AnnouncementSender::Sent> AnnouncementSender::send_to_fasp_server(std::string inbox,
-                                                                       Announcements items) {
+Task<AnnouncementSender::Sent> AnnouncementSender::send_to_fasp_server(std::string inbox, Announcements items,
+                                                                       IfGone if_gone) {
   std::map<std::pair<Tag, Op>, Announcements> groups;
   std::set<std::pair<Tag, std::string_view>> said;
   for (const auto& item : items | std::views::reverse) {
@@ -148,6 +151,7 @@ Task<AnnouncementSender::Sent> AnnouncementSender::send_to_fasp_server(std::stri
     if (agreed && followers_.target(event.tag, inbox) != nullptr && said.emplace(event.tag, event.uri).second)
       groups[{event.tag, event.op}].push_back(item);
   }
+  bool is_gone = false;
   for (auto& [about, group] : groups) std::ranges::reverse(group);
   std::set<Announcements::value_type> left;
   for (const auto& [about, group] : groups) left.insert(group.begin(), group.end());
@@ -160,16 +164,19 @@ Task<AnnouncementSender::Sent> AnnouncementSender::send_to_fasp_server(std::stri
                                                                    about.second == Op::kRemove, uris);
       const Result<HttpResponse> response = co_await observer_.deliver_to_fasp_server(inbox, std::move(body));
       for (std::size_t i = from; i < to; ++i) note(inbox, group[i]->entry.event, response);
-      if (federation::is_gone(response)) {
-        observer_.lost_follower(about.first, inbox);
-      } else if (!federation::was_accepted(response) && !federation::was_refused(response)) {
+      is_gone = federation::is_gone(response);
+      const bool is_final = is_gone ? if_gone == IfGone::kLost : federation::was_refused(response);
+      if (!federation::was_accepted(response) && !is_final) {
         std::erase_if(items, [&](const auto& item) { return !left.contains(item); });
-        co_return Sent{std::move(items), federation::why_not(response), false};
+        co_return Sent{std::move(items), federation::why_not(response), false, is_gone};
       }
+      if (is_gone) observer_.lost_follower(about.first, inbox);
       for (std::size_t i = from; i < to; ++i) left.erase(group[i]);
     }
   }
-  co_return Sent();
+  Sent sent;
+  sent.is_gone = is_gone;
+  co_return sent;
 }
 
 // To the log.

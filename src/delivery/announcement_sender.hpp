@@ -34,10 +34,14 @@ class AnnouncementSender {
     Announcements again;   // what was not taken, and may be the next time: in order
     std::string because;   // the last reason, if there is any
     bool answered = true;  // it wants what is to be sent again later
+    bool is_gone = false;  // there is no such inbox: 404, 410
   };
-  // To a node, or to a server that uses this node as a FASP. Followers who are gone, or refuse this node, are
-  // reported to the observer. `via`: what the inbox is.
-  [[nodiscard]] Task<Sent> send(Via via, std::string inbox, Announcements items);
+  // Of an inbox that is not there: it is tried again, since proxies err, or its followers are reported to the
+  // observer.
+  enum class IfGone : std::uint8_t { kAgain, kLost };
+  // To a node, or to a server that uses this node as a FASP. Followers who refuse this node are reported to
+  // the observer. `via`: what the inbox is.
+  [[nodiscard]] Task<Sent> send(Via via, std::string inbox, Announcements items, IfGone if_gone);
 
   // What became of one post told to people.
   enum class Told : std::uint8_t {
@@ -80,8 +84,8 @@ class AnnouncementSender {
   // By the actor of that collection (followers/partial.hpp), with the header.
   Task<Result<HttpResponse>> deliver(std::string collection, std::string inbox, std::string body);
   [[nodiscard]] std::string fresh_id();
-  Task<Sent> send_to_node(std::string inbox, Announcements items);
-  Task<Sent> send_to_fasp_server(std::string inbox, Announcements items);
+  Task<Sent> send_to_node(std::string inbox, Announcements items, IfGone if_gone);
+  Task<Sent> send_to_fasp_server(std::string inbox, Announcements items, IfGone if_gone);
   std::string letter(Op op, const Announcements& items);
   [[nodiscard]] std::string single(const std::string& actor, Via via, const TagEvent& event) const;
   void note(const std::string& inbox, const TagEvent& event, const Result<HttpResponse>& response);

@@ -192,7 +192,12 @@ Task<Announcer::Items> Announcer::send(std::string inbox, Items items) {
   for (const Item& item : items) last = std::max(last, item->entry.seq);
   std::erase_if(items, [&](const Item& item) { return clock_.now() - item->since > kLifetime; });
   const std::size_t count = items.size();
-  auto [again, because, answered] = co_await sender_.send(inboxes_[inbox].via, inbox, std::move(items));
+  const std::optional<Instant> gone_since = inboxes_[inbox].gone_since;
+  const bool is_lost = gone_since && clock_.now() - *gone_since >= kNodeGoneAfter;
+  using enum AnnouncementSender::IfGone;
+  auto [again, because, answered, is_gone] =
+      co_await sender_.send(inboxes_[inbox].via, inbox, std::move(items), is_lost ? kLost : kAgain);
+  note_whether_gone(inbox, is_gone, is_lost);
   if (answered) lanes_.answered(inbox);
   if (!because.empty()) lanes_.blame(inbox, std::move(because));
   delivered_ += count - again.size();
@@ -203,6 +208,16 @@ Task<Announcer::Items> Announcer::send(std::string inbox, Items items) {
     moved_.insert(inbox);
   }
   co_return again;
+}
+
+void Announcer::note_whether_gone(const std::string& inbox, bool is_gone, bool is_lost) {
+  Inbox& state = inboxes_[inbox];
+  const std::optional<Instant> before = state.gone_since;
+  if (!is_gone) state.gone_since.reset();
+  if (is_gone && !before) state.gone_since = clock_.now();
+  // Whoever follows from there again begins anew.
+  if (is_gone && is_lost && followers_.tags_at(inbox) <= 1) state.gone_since.reset();
+  if (state.gone_since != before) moved_.insert(inbox);
 }
 
 Task<void> Announcer::upkeep() {

@@ -49,6 +49,8 @@ class Announcer {
   // An inbox of people that is answered 404 or 410 for that long has lost its followers: proxies err for
   // hours.
   static constexpr Duration kGoneAfter = std::chrono::days(3);
+  // The same of a node, or a FASP's server, which follows again when it sees that it is forgotten.
+  static constexpr Duration kNodeGoneAfter = std::chrono::hours(1);
   // So many refusals (4xx) in a row mean this node; after a week of nothing else its followers are lost too.
   static constexpr unsigned kRefusalsMax = 20;
 
@@ -133,6 +135,7 @@ class Announcer {
   Task<void> decide_later(std::string destination, std::string uri);
   Task<void> tell_again(std::string destination, std::string uri);
   Task<Items> send(std::string inbox, Items items);
+  void note_whether_gone(const std::string& inbox, bool is_gone, bool is_lost);
   Task<queues::InboxLanes<Item>::Outcome> send_to_people(std::string destination, Item item);
   bool is_given_up(const std::string& destination, const AnnouncementSender::ToldPeople& told,
                    const TagEvent& event);

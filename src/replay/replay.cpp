@@ -423,13 +423,15 @@ Task<Result<Duration>> Replayer::deliver(Replay replay, Outgoing post, Recipient
   const Result<HttpResponse> response =
       co_await sender_.send(recipient, Tag::from_canonical(replay.tag), entry);
   const bool taken = federation::was_accepted(response);
-  work->refusals = taken ? 0 : work->refusals + (federation::was_refused(response) ? 1 : 0);
-  if (federation::is_gone(response) || work->refusals >= kRefusalsMax) {
+  // Of an inbox that is not there: proxies err.
+  const bool refused = federation::was_refused(response) && !federation::is_gone(response);
+  work->refusals = taken ? 0 : work->refusals + (refused ? 1 : 0);
+  if (work->refusals >= kRefusalsMax) {
     CO_TRY_VOID(co_await end(key, ReplayState::kFailed,
                              fmt::format("{} answers {}", recipient.inbox, response->status)));
     co_return pause;
   }
-  if (!taken && !federation::was_refused(response)) {
+  if (!taken && !refused) {
     if (!response) co_return std::unexpected(response.error());
     co_return fail(ErrorCode::kUnavailable, fmt::format("{} answers {}", recipient.inbox, response->status));
   }

@@ -667,13 +667,22 @@ TEST_F(Replaying, AnInboxThatFailsForAWeekIsGivenUp) {
   EXPECT_THAT(json::id_of(progress(), "reason"), HasSubstr("500"));
 }
 
-TEST_F(Replaying, AnInboxThatIsGoneEndsIt) {
+// Proxies err for a while.
+TEST_F(Replaying, AnInboxThatIsGoneForLongEndsIt) {
   remember("cats", 1, 20);
   inbox_answers(410);
   EXPECT_EQ(replay().status, 200);
-  settle(minutes(1));
+  settle(std::chrono::hours(1));
+  EXPECT_EQ(state(), "sending");
+  inbox_answers(202);
+  settle(std::chrono::hours(1));
+  EXPECT_EQ(state(), "done");
+  EXPECT_EQ(progress().at("sent").as_int64(), 20);
+  inbox_answers(404);
+  EXPECT_EQ(replay().status, 200);
+  settle(days(8));
   EXPECT_EQ(state(), "failed");
-  EXPECT_THAT(announced(), SizeIs(1));
+  EXPECT_THAT(json::id_of(progress(), "reason"), HasSubstr("404"));
 }
 
 TEST_F(Replaying, WhatIsRefusedIsPassedOverButNotForEver) {

@@ -525,6 +525,36 @@ TEST_F(Following, ANodeGetsOneBatchAndIsNoReasonToWantTheTag) {
   EXPECT_EQ(tags, 2U);
 }
 
+TEST_F(Following, ANodeWhoseProxyErrsForAWhileKeepsItsSubscription) {
+  const Author peer = make_node_author("https://tags.peer.example");
+  post_signed(follow_text(peer, {tag_actor("cats"), tag_actor("dogs")}), peer);
+  for (const int status : {404, 410}) {
+    internet.answers[peer.inbox] = [status](const HttpCall&) { return with_status(status); };
+    post.uri = fmt::format("https://home.example/notes/{}", status);
+    publish(create_text(post));
+    settle(std::chrono::minutes(30));
+    EXPECT_THAT(rows("SELECT actor FROM followers WHERE tag = 'cats'"), ElementsAre(peer.id));
+    internet.calls.clear();
+    internet.answers[peer.inbox] = [](const HttpCall&) {
+      return with_status(200, R"({"accepted":1,"refused":[]})");
+    };
+    settle(std::chrono::minutes(15));
+    EXPECT_THAT(types_at(peer.inbox), ElementsAre("Announce")) << "it comes when the proxy works";
+  }
+}
+
+TEST_F(Following, ANodeThatIsNotThereForAnHourIsForgottenAlsoAfterARestart) {
+  const Author peer = make_node_author("https://tags.peer.example");
+  post_signed(follow_text(peer, {tag_actor("cats"), tag_actor("dogs")}), peer);
+  internet.answers[peer.inbox] = [](const HttpCall&) { return with_status(410); };
+  publish(create_text(post));
+  settle(std::chrono::minutes(45));
+  start(config());
+  settle(std::chrono::minutes(30));
+  EXPECT_THAT(rows("SELECT tag||' '||actor FROM followers"), ElementsAre("dogs " + peer.id))
+      << "what has nothing to send is not tried";
+}
+
 TEST_F(Following, ANodeThatSaysItDoesNotFollowIsForgotten) {
   const Author peer = make_node_author("https://tags.peer.example");
   post_signed(follow_text(peer, {tag_actor("cats"), tag_actor("dogs")}), peer);
