@@ -64,7 +64,7 @@ Task<HttpResponse> Inbox::take(json::object object, fediverse::Activity form, Ht
       std::move(request), is_farewell ? federation::Gone::kTaken : federation::Gone::kRefused);
   if (!sender && sender.error().code == ErrorCode::kNotFound) {
     // Deleted accounts take their keys with them, and servers tell everybody about everyone.
-    if (is_farewell) co_return ignored("an account whose key was never known here is gone");
+    if (is_farewell) co_return co_await posts_.gone(form.actor);
     // Mastodon sends posts of accounts that wait for approval, and stops sending anybody's after ten
     // refusals.
     if (by_own_key) co_return ignored("the sender's account does not exist, or not yet");

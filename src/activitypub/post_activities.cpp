@@ -50,7 +50,10 @@ Task<HttpResponse> PostActivities::changed(std::string author, fediverse::Update
 }
 
 Task<HttpResponse> PostActivities::gone(std::string author) {
-  co_return respond(co_await publisher_.gone(std::move(author), /*is_signed=*/false));
+  const Result<bool> is_looked_at = co_await publisher_.look_for(std::move(author));
+  if (!is_looked_at) co_return error_response(is_looked_at.error());
+  if (*is_looked_at) co_return ignored("an account whose key is not known here is gone: it is looked for");
+  co_return ignored("an account whose key was never known here is gone");
 }
 
 Task<void> PostActivities::blocked(std::string author) {

@@ -35,7 +35,7 @@ class PostActivities {
   // `body`: the Update as it came.
   [[nodiscard]] Task<HttpResponse> changed(std::string author, fediverse::UpdateActor update,
                                            std::string body);
-  // Of an account whose signature cannot be checked any more.
+  // Of an account whose signature cannot be checked any more: it is looked for, if it is known here.
   [[nodiscard]] Task<HttpResponse> gone(std::string author);
   // The author may have blocked this node: then what is published of it is taken back.
   [[nodiscard]] Task<void> blocked(std::string author);

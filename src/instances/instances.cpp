@@ -346,4 +346,11 @@ Task<Result<void>> Instances::gone(std::string actor) {
   co_return co_await unfollow(std::move(actor), std::nullopt);
 }
 
+bool Instances::knows(const std::string& actor) const {
+  const auto link = links_.lower_bound({actor, ""});
+  const bool uses = link != links_.end() && link->first.first == actor;
+  return uses || !followers_.all().tags_of(actor).empty() ||
+         std::ranges::any_of(groups(), [&](const OwnFollow& own) { return own.object == actor; });
+}
+
 }  // namespace tagring::instances

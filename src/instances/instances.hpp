@@ -87,8 +87,10 @@ class Instances {
   [[nodiscard]] Result<void> check_asker(const std::string& inbox, const std::string& body) const;
   // Every use of this node as a relay by that actor ends, or only that of one relay.
   [[nodiscard]] Task<Result<void>> unfollow(std::string actor, std::optional<std::string> relay);
-  // The actor is gone, as it has signed itself: all that it follows here and uses ends.
+  // The actor is gone: all that it follows here and uses ends.
   [[nodiscard]] Task<Result<void>> gone(std::string actor);
+  // It follows or uses something here, or is a group that this node follows.
+  [[nodiscard]] bool knows(const std::string& actor) const;
   // An actor that this node followed back has accepted.
   [[nodiscard]] Task<Result<void>> take_accept(std::string actor, std::vector<fediverse::FollowRef> follows);
 

@@ -144,12 +144,16 @@ Task<Result<void>> Moderation::refuse(federation::Refusal refusal, bool on) {
   co_return saved;
 }
 
-Task<Result<void>> Moderation::forget_refusals_by(std::string author) {
-  const std::vector<federation::Refusal> refusals = blocks_.refusals_by(author);
+Task<Result<void>> Moderation::gone(std::string account) {
+  const std::vector<federation::Refusal> refusals = blocks_.refusals_by(account);
   for (const federation::Refusal& refusal : refusals) {
     CO_TRY_VOID(co_await refuse(refusal, /*on=*/false));
   }
-  co_return Result<void>();
+  co_return co_await instances_.gone(std::move(account));
+}
+
+bool Moderation::knows(const std::string& account) const {
+  return !blocks_.refusals_by(account).empty() || instances_.knows(account);
 }
 
 Duration Moderation::look_at_refuser_in(const std::string& author) {

@@ -68,8 +68,10 @@ class Moderation {
   // An author has blocked the actor of a hashtag here, or the node's own, or lifts that. kUnavailable if as
   // many of their domain are kept as may be.
   [[nodiscard]] Task<Result<void>> refuse(federation::Refusal refusal, bool on);
-  // Lifts all of them: the author's account is gone.
-  [[nodiscard]] Task<Result<void>> forget_refusals_by(std::string author);
+  // An account is gone: lifts all of them, and ends all that it follows and uses here.
+  [[nodiscard]] Task<Result<void>> gone(std::string account);
+  // It blocks, follows or uses something here.
+  [[nodiscard]] bool knows(const std::string& account) const;
   // When the account of one who has done nothing here but block is looked at again. Not all of a server's on
   // one day.
   [[nodiscard]] static Duration look_at_refuser_in(const std::string& author);

@@ -155,7 +155,7 @@ Task<void> Consents::look(delivery::ProfileLook due) {
   const auto posts = co_await store_.posts_of(due.author, "", 1);
   if (!posts) co_return;
   if (posts->empty()) {
-    co_await look_at_refuser(std::move(due));
+    co_await look_for_account(std::move(due));
     co_return;
   }
   const Result<Profile> actor = co_await fetch(due.author);
@@ -185,8 +185,10 @@ Task<void> Consents::look(delivery::ProfileLook due) {
   co_await look_later(std::move(due.author), wait);
 }
 
-Task<void> Consents::look_at_refuser(delivery::ProfileLook due) {
-  if (moderation_.blocks().refusals_by(due.author).empty()) {
+// Of one who has no posts here.
+Task<void> Consents::look_for_account(delivery::ProfileLook due) {
+  const bool is_refuser = !moderation_.blocks().refusals_by(due.author).empty();
+  if (!is_refuser && !moderation_.knows(due.author)) {
     co_await store_.drop_look(due.author);
     co_return;
   }
@@ -196,11 +198,28 @@ Task<void> Consents::look_at_refuser(delivery::ProfileLook due) {
       !gone && (gone.error().code == ErrorCode::kUnavailable || gone.error().code == ErrorCode::kTimedOut);
   if (gone && *gone) {
     co_await look_was_in_vain(std::move(due), kMissingFor, 1);
-  } else if (is_silent) {
+  } else if (is_silent && is_refuser) {
     co_await look_was_in_vain(std::move(due), later, kLooksInVainMax);
-  } else {
+  } else if (is_silent) {
+    const Duration wait = note_silent(host_of(due.author));
+    co_await look_later(std::move(due.author), wait, due.missing);
+  } else if (is_refuser) {
     co_await look_later(std::move(due.author), later);
+  } else {
+    co_await store_.drop_look(due.author);
   }
+}
+
+// Who says it again and again puts nothing off.
+Task<Result<bool>> Consents::look_for(std::string account) {
+  CO_TRY(const auto posts, co_await store_.posts_of(account, "", 1));
+  if (posts.empty() && !moderation_.knows(account)) co_return false;
+  const auto known = farewells_.find(account);
+  if (known != farewells_.end() && clock_.now() - known->second < 2 * kMissingFor) co_return true;
+  make_room(farewells_, kAuthorsMax);
+  farewells_.insert_or_assign(account, clock_.now());
+  CO_TRY_VOID(co_await look_later(std::move(account), Duration::zero()));
+  co_return true;
 }
 
 // There is another look, unless there have been `most` in vain.
@@ -271,7 +290,7 @@ Task<Result<void>> Consents::gone(std::string author, std::string signed_body) {
     CO_TRY_VOID(co_await store_.save_consent(author, consent));
     remember(author, consent);
   }
-  co_return co_await moderation_.forget_refusals_by(std::move(author));
+  co_return co_await moderation_.gone(std::move(author));
 }
 
 Task<Result<void>> Consents::withdraw(std::string author, bool from_archive_only, std::string signed_copy) {

@@ -86,9 +86,12 @@ class Consents {
   [[nodiscard]] Task<Result<bool>> is_gone(std::string author);
   // Takes out everything of an author who wants no part in this any more.
   [[nodiscard]] Task<Result<void>> forget(std::string author);
-  // The same of one whose account is gone; their Blocks end too.
+  // The same of one whose account is gone; their Blocks end too, and all that they follow and use here.
   // `signed_body` as in Publisher::gone.
   [[nodiscard]] Task<Result<void>> gone(std::string author, std::string signed_body = {});
+  // Who cannot prove it says that an account is gone: if it is not there twice (kMissingFor), it is. False if
+  // it has no posts here, and follows, uses and blocks nothing.
+  [[nodiscard]] Task<Result<bool>> look_for(std::string account);
 
  private:
   struct Known {
@@ -106,7 +109,7 @@ class Consents {
   Task<void> look_again();
   Task<void> look_at(std::string host, std::vector<delivery::ProfileLook> due);
   Task<void> look(delivery::ProfileLook due);
-  Task<void> look_at_refuser(delivery::ProfileLook due);
+  Task<void> look_for_account(delivery::ProfileLook due);
   Task<void> look_was_in_vain(delivery::ProfileLook due, Duration wait, unsigned most);
   [[nodiscard]] Duration note_silent(const std::string& host_or_author);
   Task<Result<void>> look_later(std::string author, Duration wait, unsigned missing = 0);
@@ -131,9 +134,10 @@ class Consents {
     Instant when;
   };
   std::map<std::string, Known> authors_;
-  std::map<std::string, Fetched> profiles_;  // by author
-  std::map<std::string, Silent> silent_;     // by host, or author
-  std::set<std::string> looked_at_;          // hosts
+  std::map<std::string, Fetched> profiles_;   // by author
+  std::map<std::string, Silent> silent_;      // by host, or author
+  std::map<std::string, Instant> farewells_;  // of accounts that are looked for, when
+  std::set<std::string> looked_at_;           // hosts
   TaskGroup tasks_;
 };
 

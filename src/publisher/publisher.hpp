@@ -72,6 +72,10 @@ class Publisher {
   // The author's account is gone. Who said so without a signature that could be checked is believed if it is.
   // `signed_body`: the Delete as it came, if others believe it whoever brings it; else empty.
   [[nodiscard]] Task<Outcome> gone(std::string author, bool is_signed, std::string signed_body = {});
+  // See Consents::look_for.
+  [[nodiscard]] Task<Result<bool>> look_for(std::string account) {
+    return consents_.look_for(std::move(account));
+  }
 
  private:
   static constexpr std::size_t kSweepPage = 500;

@@ -133,7 +133,7 @@ TEST_F(Stranger, CannotDeleteAnAuthorWhoseServerAnswers404Once) {
   const HttpResponse document = internet.documents[alice.id];
   internet.documents[alice.id] = with_status(404);
   expect_ignored(with_key_id("https://home.example/users/alice#other", delete_text(alice.id, alice.id)),
-                 "is gone");
+                 "is gone", "profile_looks");
   EXPECT_EQ(ask(with_key_id(alice.key_id(), delete_text(alice.id, alice.id))).status, 401);
   internet.documents[alice.id] = document;
   settle();
@@ -154,6 +154,43 @@ TEST_F(Stranger, AnAccountThatIsGoneIsKnownByTheKeyThatItHad) {
   EXPECT_EQ(post_signed(delete_text(alice.id, alice.id), alice).status, 202);
   settle();
   EXPECT_THAT(history("cats"), IsEmpty());
+}
+
+// Keys are known since the start only. Misskey's accounts are not there any more when it tells of it.
+TEST_F(Stranger, AFollowerThatIsGoneAndUnknownIsLookedForTwice) {
+  const Author fan = make_author("https://far.example/users/fan");
+  const Author relay = make_author("https://far.example/actor");
+  for (const auto& [who, what] :
+       {std::pair(fan, "https://tags.home.example/tag/cats"), std::pair(relay, kEverybody.c_str())})
+    EXPECT_EQ(post_signed(follow_text(who, {what}), who).status, 202);
+  start(config());
+  for (const Author& who : {fan, relay}) {
+    internet.documents[who.id] = with_status(404);
+    EXPECT_EQ(post_signed(delete_text(who.id, who.id), who).status, 202);
+  }
+  settle(std::chrono::minutes(30));
+  EXPECT_THAT(rows("SELECT actor FROM followers"), ElementsAre(fan.id)) << "servers err";
+  // Whoever repeats it puts nothing off.
+  start(config());
+  EXPECT_EQ(post_signed(delete_text(fan.id, fan.id), fan).status, 202);
+  settle(std::chrono::minutes(75));
+  EXPECT_THAT(rows("SELECT actor FROM followers"), IsEmpty());
+  EXPECT_THAT(rows("SELECT actor FROM links"), IsEmpty());
+  EXPECT_THAT(rows("SELECT author FROM profile_looks"), IsEmpty());
+}
+
+TEST_F(Stranger, AFollowerThatIsSaidToBeGoneAndIsThereStays) {
+  const Author fan = make_author("https://far.example/users/fan");
+  EXPECT_EQ(post_signed(follow_text(fan, {"https://tags.home.example/tag/cats"}), fan).status, 202);
+  start(config());
+  const HttpResponse document = internet.documents[fan.id];
+  internet.documents[fan.id] = with_status(404);
+  EXPECT_EQ(post_signed(delete_text(fan.id, fan.id), fan).status, 202);
+  settle(std::chrono::minutes(5));
+  internet.documents[fan.id] = document;
+  settle(std::chrono::hours(2));
+  EXPECT_THAT(rows("SELECT actor FROM followers"), ElementsAre(fan.id));
+  EXPECT_THAT(rows("SELECT author FROM profile_looks"), IsEmpty());
 }
 
 // --- follows -----------------------------------------------------------------------------------------------
