@@ -37,9 +37,13 @@ Task<Result<json::object>> Audit::of(Tag tag) {
     if (!of.error.empty()) line["error"] = of.error;
     owners.push_back(std::move(line));
   }
-  json::object told = {{"tag", tag.canonical()},      {"at", to_rfc3339(clock_.wall_now())},
-                       {"posts", posts.size()},       {"receipts", report.receipts},
-                       {"owners", std::move(owners)}, {"findings", std::move(report.findings)}};
+  json::object told = {{"tag", tag.canonical()},
+                       {"at", to_rfc3339(clock_.wall_now())},
+                       {"posts", posts.size()},
+                       {"receipts", report.receipts},
+                       {"unchecked", report.unchecked},
+                       {"owners", std::move(owners)},
+                       {"findings", std::move(report.findings)}};
   last_.push_front(told);
   if (last_.size() > kRememberedMax) last_.pop_back();
   // If it fails, the report is lost at a restart.

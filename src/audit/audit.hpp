@@ -26,8 +26,8 @@ class Audit {
         reports_(reports),
         clock_(clock) {}
 
-  // What is proved goes to Offences. {"tag", "at", "posts", "receipts", "owners": […], "findings": […]};
-  // docs/audit.md has the members.
+  // What is proved goes to Offences. {"tag", "at", "posts", "receipts", "unchecked", "owners": […],
+  // "findings": […]}; docs/audit.md has the members.
   [[nodiscard]] Task<Result<json::object>> of(Tag tag);
   // Reads the last reports, once at the start.
   [[nodiscard]] Task<Result<void>> load();

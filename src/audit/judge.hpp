@@ -4,9 +4,11 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 
 #include "audit/case.hpp"
+#include "audit/evidence.hpp"
 #include "base/time.hpp"
 #include "delivery/store.hpp"
 #include "hashtag/tag.hpp"
@@ -30,6 +32,7 @@ class Judge {
     unsigned partition;
     Tag tag;
     std::string uri;
+    WallTime date;  // under which it was asked for
     const OwnerAnswer* answer;
     std::size_t index;
   };
@@ -42,6 +45,14 @@ class Judge {
 
  private:
   Task<bool> contradicts(std::string uri, Tag tag, storage::PostState state, std::int64_t hour);
+  // What is shown of a post's way through a relay.
+  struct Passed {
+    bool by_it = false;             // to a storage owner
+    bool by_any = false;            // and by any relay
+    std::set<std::string> unclear;  // others, by what that relay shows
+  };
+  static Passed passed_on(const std::string& relay, const AuditedPost& post, const Report& report);
+  static void find_omitted(const Evidence& evidence, Report* report);
   void judge_absence(const Statement& statement, AuditedPost* post, Report* report) const;
   void judge_missing(const Tag& tag, const std::string& uri, const AuditedPost& post, Report* report) const;
   Task<void> judge_handed(Tag tag, std::string uri, const AuditedPost* post, Report* report);

@@ -10,6 +10,16 @@
 #include "ring/contact.hpp"
 
 namespace tagring::audit {
+namespace {
+
+// A post that is there in one of its hours is there.
+void note_state(const OwnerAnswer& answer, std::size_t index, const Part& part, AuditedPost* post) {
+  Seen& seen = post->seen[part];
+  if (seen.state == storage::PostState::kAbsent) seen.state = answer.states[index];
+  seen.at = std::max(seen.at, answer.head.at);
+}
+
+}  // namespace
 
 Task<Result<void>> Questioning::question_all(Tag tag, AuditedPosts* posts, Report* report) {
   co_await question_parts(tag, posts, report);
@@ -41,7 +51,11 @@ Task<void> Questioning::question_parts(Tag tag, AuditedPosts* posts, Report* rep
       const std::string origin = contact.origin();
       if (questions_.is_self(contact)) continue;
       Report::Line& line = report->lines[origin];
-      for (const std::string& uri : uris) ++posts->at(uri).asked;
+      report->owners.insert(origin);
+      for (const std::string& uri : uris) {
+        AuditedPost& post = posts->at(uri);
+        if (!post.dates({origin, partition}).empty()) ++post.asked[partition];
+      }
       if (!met.contains(origin)) {
         Result<AuditedOwner> owner = co_await questions_.meet(contact);
         met.emplace(origin, std::move(owner));
@@ -60,12 +74,7 @@ Task<Result<void>> Questioning::question(AuditedOwner owner, Tag tag, unsigned p
   Report::Line& line = report->lines.at(part.first);
   std::map<std::int64_t, std::vector<std::string>> hours;
   for (const std::string& uri : uris) {
-    // Each owner has it under the date that it has signed.
-    const AuditedPost& post = posts->at(uri);
-    const auto receipt = post.of_storage.find(part);
-    const WallTime date =
-        receipt == post.of_storage.end() ? post.published : receipt->second.receipt.item.published;
-    hours[storage::hour_of(date)].push_back(uri);
+    for (const auto& [hour, date] : posts->at(uri).dates(part)) hours[hour].push_back(uri);
   }
   for (const auto& [hour, of_hour] : hours) {
     for (std::size_t begin = 0; begin < of_hour.size(); begin += SignedTreeHeads::kIdsMax) {
@@ -75,10 +84,11 @@ Task<Result<void>> Questioning::question(AuditedOwner owner, Tag tag, unsigned p
       CO_TRY(const OwnerAnswer answer, co_await questions_.ask(owner, tag, partition, hour, some));
       for (std::size_t i = 0; i < some.size(); ++i) {
         AuditedPost& post = posts->at(some[i]);
-        post.seen[part] = {answer.states[i], answer.head.at};
+        note_state(answer, i, part, &post);
         ++line.asked;
         ++line.counts[std::string(storage::to_string(answer.states[i]))];
-        co_await judge_.judge({&owner, partition, tag, some[i], &answer, i}, &post, report);
+        const WallTime date = post.dates(part).at(hour);
+        co_await judge_.judge({&owner, partition, tag, some[i], date, &answer, i}, &post, report);
       }
     }
   }

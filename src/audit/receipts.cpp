@@ -19,7 +19,10 @@ constexpr std::size_t kCheckingMax = 256;  // receipts being checked; more are n
 constexpr std::size_t kItemsMax = 10'000;  // of a batch
 constexpr std::size_t kBatchesPerPage = 20;
 constexpr std::size_t kPageBytes = 500'000;  // about
-constexpr std::size_t kHeldMax = 20'000;     // items of one tag that are looked at
+constexpr std::size_t kHeldMax = 20'000;     // items of one tag that are looked at, of one node
+// Actors of one node's receipts whose keys are asked for, and who may be away, which costs time.
+constexpr std::size_t kAskedMax = 256;
+constexpr std::size_t kAwayMax = 8;
 
 }  // namespace
 
@@ -92,31 +95,41 @@ void Receipts::note(const std::string& origin, Ring ring, const std::vector<deli
   tasks_.spawn("receipt", keep(origin, KeptReceipt{0, std::move(*receipt), {}, std::move(items)}));
 }
 
-Task<void> Receipts::keep(std::string origin, KeptReceipt kept) {
-  const std::string key_id = fediverse::key_id_of(kept.receipt.actor);
-  bool genuine = false;
-  std::string unknown;  // why its key is
+Task<bool> Receipts::is_signed_with(crypto::PublicKey key, const storage::Receipt& receipt) {
+  return workers_.run([key = std::move(key), text = receipt.signed_text(), signature = receipt.signature] {
+    return key.verify(text, signature);
+  });
+}
+
+// By the key that the actor's own server shows, whoever shows the receipt.
+Task<Receipts::Signer> Receipts::signer_of(storage::Receipt receipt) {
+  Signer signer;
   for (const bool refresh : {false, true}) {
-    const Result<federation::KeyOwner> owner = co_await keys_.owner_of_key(key_id, refresh);
-    unknown = owner ? std::string() : owner.error().message;
-    if (!owner || owner->actor.id != kept.receipt.actor) continue;
-    kept.key = owner->key.pem();
-    genuine =
-        co_await workers_.run([key = owner->key, text = kept.receipt.signed_text(),
-                               signature = kept.receipt.signature] { return key.verify(text, signature); });
-    if (genuine) break;
+    const Result<federation::KeyOwner> owner =
+        co_await keys_.owner_of_key(fediverse::key_id_of(receipt.actor), refresh);
+    signer.unknown = owner ? std::string() : owner.error().message;
+    if (!owner || owner->actor.id != receipt.actor) continue;
+    signer.key = owner->key.pem();
+    signer.is_named = co_await is_signed_with(owner->key, receipt);
+    if (signer.is_named) break;
   }
+  co_return signer;
+}
+
+Task<void> Receipts::keep(std::string origin, KeptReceipt kept) {
+  const Signer signer = co_await signer_of(kept.receipt);
   --checking_;
-  if (!genuine && kept.key.empty() && !unknown.empty()) {
+  if (!signer.is_named && signer.key.empty() && !signer.unknown.empty()) {
     ++counters_.unchecked;
-    log_.debug("receipt_unchecked", {{"owner", origin}, {"because", unknown}});
+    log_.debug("receipt_unchecked", {{"owner", origin}, {"because", signer.unknown}});
     co_return;
   }
-  if (!genuine) {
+  if (!signer.is_named) {
     ++counters_.bad;
     log_.warn("bad_receipt", {{"owner", origin}, {"because", "it is not signed with the owner's key"}});
     co_return;
   }
+  kept.key = signer.key;
   const WallTime now = clock_.wall_now();
   const ReceiptStore::Limits limits{now - options_.kept, options_.bytes};
   const Result<void> saved = co_await store_.keep(std::move(kept), now, limits);
@@ -190,18 +203,16 @@ Task<HttpResponse> Receipts::answer(HttpRequest request) {
 
 namespace {
 
-// The items of one batch of such an answer that are what was signed.
-void read_batch(const json::object& object, const Tag& tag, const std::string& holder,
-                std::vector<Receipts::Held>* found) {
-  const Result<storage::Receipt> batch = storage::receipt_from_json(object);
-  const std::string pem = json::text_of(object, "key");
-  const auto key = crypto::PublicKey::from_pem(pem);
+// The items of one batch of such an answer that are what was signed, if it was.
+std::vector<Receipts::Held> read_batch(const json::object& object, const storage::Receipt& batch,
+                                       const Tag& tag, const std::string& holder) {
+  std::vector<Receipts::Held> found;
   const auto leaves = storage::hashes_from_json(json::find(object, "leaves"), kItemsMax);
-  if (!batch || !key || !leaves || leaves->size() != batch->size) return;
+  if (!leaves || leaves->size() != batch.size) return found;
   const crypto::HashTree tree(*leaves);
-  if (tree.root() != batch->root || !key->verify(batch->signed_text(), batch->signature)) return;
+  if (tree.root() != batch.root) return found;
   json::for_each(json::find(object, "items"), [&](const json::value& element) {
-    if (!element.is_object() || found->size() >= kHeldMax) return;
+    if (!element.is_object() || found.size() >= leaves->size()) return;
     const Result<storage::TakenItem> item = storage::item_from_json(element.get_object());
     const std::int64_t index = json::get_int(element.get_object(), "index").value_or(-1);
     const bool there = item && item->partition.tag == tag && index >= 0 &&
@@ -209,21 +220,64 @@ void read_batch(const json::object& object, const Tag& tag, const std::string& h
                        (*leaves)[static_cast<std::size_t>(index)] == item->leaf();
     if (!there) return;
     const auto place = static_cast<std::size_t>(index);
-    found->push_back({{*batch, *item, place, tree.path(place)}, pem, holder});
+    found.push_back({{batch, *item, place, tree.path(place)}, {}, holder});
   });
+  return found;
 }
 
 }  // namespace
 
-std::vector<Receipts::Held> Receipts::read(const json::object& body, const Tag& tag,
-                                           const std::string& holder, std::uint64_t* after) {
+// PEM; empty if the actor cannot be asked, nothing if it has not signed that.
+Task<std::optional<std::string>> Receipts::key_of(storage::Receipt batch, const KnownKeys* known,
+                                                  Source* source) {
+  const std::string& actor = batch.actor;
+  if (const auto former = known->find(actor); former != known->end()) {
+    for (const std::string& pem : former->second) {
+      Result<crypto::PublicKey> key = crypto::PublicKey::from_pem(pem);
+      if (!key) continue;
+      const bool genuine = co_await is_signed_with(std::move(*key), batch);
+      if (genuine) co_return pem;
+    }
+  }
+  if (source->away.contains(actor)) co_return std::string();
+  const bool is_full = source->asked.size() >= kAskedMax || source->away.size() >= kAwayMax;
+  if (is_full && !source->asked.contains(actor)) co_return std::string();
+  source->asked.insert(actor);
+  const Signer signer = co_await signer_of(batch);
+  if (signer.is_named) co_return signer.key;
+  if (!signer.key.empty() || signer.unknown.empty()) co_return std::nullopt;
+  source->away.insert(actor);
+  co_return std::string();
+}
+
+Task<std::vector<Receipts::Held>> Receipts::read(json::object body, Tag tag, const KnownKeys* known,
+                                                 Source* source) {
   std::vector<Held> found;
-  json::for_each(json::find(body, "receipts"), [&](const json::value& element) {
-    if (element.is_object()) read_batch(element.get_object(), tag, holder, &found);
-  });
+  const json::value* list = json::find(body, "receipts");
+  const json::array receipts = list != nullptr && list->is_array() ? list->get_array() : json::array();
+  source->is_cut = source->is_cut || receipts.size() > kBatchesPerPage;
+  for (std::size_t i = 0; i < std::min(receipts.size(), kBatchesPerPage); ++i) {
+    if (!receipts[i].is_object()) continue;
+    const json::object& object = receipts[i].get_object();
+    const Result<storage::Receipt> batch = storage::receipt_from_json(object);
+    const bool ours = batch && batch->ring == Ring::kStorage && batch->network == notary_.network() &&
+                      batch->actor == origin_of(batch->actor) + "/actor";
+    if (!ours) continue;
+    std::vector<Held> items = read_batch(object, *batch, tag, source->holder);
+    if (items.empty()) continue;
+    const std::optional<std::string> key = co_await key_of(*batch, known, source);
+    if (!key) continue;
+    for (Held& held : items) {
+      held.key = *key;
+      found.push_back(std::move(held));
+    }
+  }
+  source->items += found.size();
   const std::int64_t next = json::get_int(body, "after").value_or(0);
-  *after = next > 0 && static_cast<std::uint64_t>(next) > *after ? static_cast<std::uint64_t>(next) : 0;
-  return found;
+  const bool more = next > 0 && static_cast<std::uint64_t>(next) > source->after;
+  source->is_cut = source->is_cut || (more && source->items >= kHeldMax);
+  source->after = more && !source->is_cut ? static_cast<std::uint64_t>(next) : 0;
+  co_return found;
 }
 
 }  // namespace tagring::audit

@@ -2,14 +2,18 @@
 // audits a hashtag. Nothing that is acknowledged depends on them.
 #pragma once
 
+#include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "audit/notary.hpp"
 #include "audit/receipt_store.hpp"
+#include "base/json.hpp"
 #include "base/log.hpp"
 #include "base/runtime.hpp"
+#include "crypto/key.hpp"
 #include "delivery/owner_queue.hpp"
 #include "federation/remote_keys.hpp"
 #include "storage/history.hpp"
@@ -38,14 +42,28 @@ class Receipts {
   // An item of a receipt, and whom it was shown by.
   struct Held {
     storage::ItemReceipt receipt;
-    std::string key;     // PEM: what it was checked with
+    std::string key;     // PEM: what it was checked with; empty if nobody can be asked for it
     std::string holder;  // origin
   };
   // Those of the tag that this node keeps, of both rings.
   [[nodiscard]] Task<Result<std::vector<Held>>> held(Tag tag);
-  // What such an answer of another node holds that is genuine; `after` is where to go on, 0: at its end.
-  [[nodiscard]] static std::vector<Held> read(const json::object& body, const Tag& tag,
-                                              const std::string& holder, std::uint64_t* after);
+
+  // Keys that actors were seen to have, PEM: one of whom receipts are kept may be away by now.
+  using KnownKeys = std::map<std::string, std::set<std::string>>;
+  // Another node that shows receipts. Bounded each for itself, so that none leaves less room to others.
+  struct Source {
+    std::string holder;                // origin
+    std::uint64_t after = 0;           // where to go on; 0: at its end
+    std::size_t items = 0;             // read
+    std::set<std::string> asked = {};  // actors whose keys were asked for
+    std::set<std::string> away = {};   // actors whose keys were not to be had
+    bool is_cut = false;               // it has more than is looked at
+  };
+  // What storage owners have signed of the tag by its answer: with the key that the owner's own server shows;
+  // and, without a key, what is said to be of owners that cannot be asked. All else is left out. `known` and
+  // `source` outlive the task.
+  [[nodiscard]] Task<std::vector<Held>> read(json::object body, Tag tag, const KnownKeys* known,
+                                             Source* source);
 
   struct Counters {
     std::uint64_t kept = 0;
@@ -57,6 +75,15 @@ class Receipts {
 
  private:
   using Items = std::vector<storage::TakenItem>;
+  // Whose signature it is.
+  struct Signer {
+    bool is_named = false;     // the actor's that the receipt names
+    std::string key = {};      // PEM: its own, if that was to be had
+    std::string unknown = {};  // why not
+  };
+  Task<Signer> signer_of(storage::Receipt receipt);
+  Task<bool> is_signed_with(crypto::PublicKey key, const storage::Receipt& receipt);
+  Task<std::optional<std::string>> key_of(storage::Receipt batch, const KnownKeys* known, Source* source);
   Task<void> keep(std::string origin, KeptReceipt receipt);
   void correct(Items* items, const json::object& answer) const;
 

@@ -47,11 +47,13 @@ Result<std::size_t> write_evidence(const std::string& directory, json::object* r
   return proved;
 }
 
-// Findings of something that is missing, proved or not. What somebody took down, and says so, is not.
+// Findings of something that is missing, proved or not. What somebody took down, and says so, is not, nor
+// what nobody but one who may lie says was ever there.
 std::size_t missing(const json::object& report) {
   std::size_t count = 0;
   json::for_each(json::find(report, "findings"), [&](const json::value& element) {
-    count += json::text_of(element.get_object(), "kind") == "taken_down" ? 0 : 1;
+    const std::string kind = json::text_of(element.get_object(), "kind");
+    count += kind == "taken_down" || kind == "disputed" ? 0 : 1;
   });
   return count;
 }

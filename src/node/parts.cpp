@@ -73,7 +73,7 @@ Auditing::Auditing(const Environment& world, Wiring& wiring, Speech& speech, Rin
       receipts({}, world.stores.receipts, storage.kept, notary, speech.keys, speech.runtime),
       heads(world.stores.history, storage.kept, notary, speech.budget, world.workers,
             [&wiring](const storage::HistoryEntry& entry) { wiring.taken_down(entry); }),
-      gatherer(receipts, storage.history, notary, world.http, world.clock),
+      gatherer(receipts, world.stores.relay, storage.history, notary, world.http, world.clock),
       questions(rings.storage, speech.keys, rings.service, notary, world.clock),
       judge(rings.storage, world.stores.relay, world.http, world.clock),
       questioning(questions, judge, storage.history, rings.storage),

@@ -388,19 +388,27 @@ TEST_F(KeptReceiptsTest, OthersAreShownWhatStorageOwnersSigned) {
   note(answer({item(1), item(2), item(3)}));
   const HttpResponse response = get("/tagring/v1/receipts?tag=cats");
   ASSERT_EQ(response.status, 200);
-  std::uint64_t after = 0;
   const json::object body = json::parse_object(response.body).value();
-  const auto read = audit::Receipts::read(body, "cats"_tag, "https://a.example", &after);
-  EXPECT_EQ(read.size(), 3U);
-  EXPECT_EQ(after, 0U);
-  for (const auto& held : read) EXPECT_TRUE(held.receipt.check(other.key.public_key()));
+  audit::Receipts::Source source{"https://a.example"};
+  const auto read = [&](const json::object& shown) {
+    const audit::Receipts::KnownKeys nobodys;
+    return run(node->receipts().read(shown, "cats"_tag, &nobodys, &source));
+  };
+  const auto found = read(body);
+  EXPECT_EQ(found.size(), 3U);
+  EXPECT_EQ(source.after, 0U);
+  EXPECT_FALSE(source.is_cut);
+  for (const auto& held : found) {
+    EXPECT_TRUE(held.receipt.check(other.key.public_key()));
+    EXPECT_EQ(held.key, other.key.public_key().pem());
+  }
   // Anything that is not what was signed is left out.
   json::object forged = body;
   forged["receipts"].get_array()[0].get_object()["items"].get_array()[0].get_object()["uri"] =
       "https://x.example/";
-  EXPECT_EQ(audit::Receipts::read(forged, "cats"_tag, "https://a.example", &after).size(), 2U);
+  EXPECT_EQ(read(forged).size(), 2U);
   forged["receipts"].get_array()[0].get_object()["leaves"].get_array().pop_back();
-  EXPECT_EQ(audit::Receipts::read(forged, "cats"_tag, "https://a.example", &after).size(), 0U);
+  EXPECT_EQ(read(forged).size(), 0U);
   EXPECT_EQ(json::find(json::parse_object(get("/tagring/v1/receipts?tag=dogs").body).value(), "receipts")
                 ->get_array()
                 .size(),
