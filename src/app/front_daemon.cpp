@@ -28,10 +28,7 @@ FrontDaemon::FrontDaemon(config::Config config, std::filesystem::path config_fil
       log_(Log::to_stderr(config_.log_level, config_.log_format, &clock_)),
       budget_(config_.budgets, clock_),
       doors_(config_, config_file_, budget_, {pool_.get_executor(), loop_.get_executor()}, clock_),
-      resolver_(resolver_options(config_, budget_)) {
-  // node.address is that of what stands in front of all fronts.
-  if (config_.listen_address == config_.address) config_.listen_address = IpAddress{};
-}
+      resolver_(resolver_options(config_, budget_)) {}
 
 Result<void> FrontDaemon::run() { return run_process(loop_, pool_, tasks_, serve()); }
 

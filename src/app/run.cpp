@@ -42,6 +42,8 @@ Result<std::optional<cluster::Place>> inside_of(const Options& options, const co
 Result<void> run_as(const Options& options) {
   TRY(config::Config config, config::Config::load(options.config));
   TRY(const std::optional<cluster::Place> inside, inside_of(options, config));
+  // node.address is that of what stands in front of all fronts, and of no machine that these run on.
+  if (inside && config.listen_address == config.address) config.listen_address = IpAddress{};
   if (options.role == "front")
     return FrontDaemon(std::move(config), options.config, options.json, *inside).run();
   return Daemon(std::move(config), options.config, options.json, inside).run();
