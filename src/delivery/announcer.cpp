@@ -192,11 +192,13 @@ Task<Announcer::Items> Announcer::send(std::string inbox, Items items) {
   for (const Item& item : items) last = std::max(last, item->entry.seq);
   std::erase_if(items, [&](const Item& item) { return clock_.now() - item->since > kLifetime; });
   const std::size_t count = items.size();
+  const Via via = inboxes_[inbox].via;
   const std::optional<Instant> gone_since = inboxes_[inbox].gone_since;
-  const bool is_lost = gone_since && clock_.now() - *gone_since >= kNodeGoneAfter;
+  // A FASP's server says by it that it is not subscribed (docs/fasp.md).
+  const bool is_lost = via == Via::kFasp || (gone_since && clock_.now() - *gone_since >= kNodeGoneAfter);
   using enum AnnouncementSender::IfGone;
   auto [again, because, answered, is_gone] =
-      co_await sender_.send(inboxes_[inbox].via, inbox, std::move(items), is_lost ? kLost : kAgain);
+      co_await sender_.send(via, inbox, std::move(items), is_lost ? kLost : kAgain);
   note_whether_gone(inbox, is_gone, is_lost);
   if (answered) lanes_.answered(inbox);
   if (!because.empty()) lanes_.blame(inbox, std::move(because));

@@ -49,7 +49,7 @@ class Announcer {
   // An inbox of people that is answered 404 or 410 for that long has lost its followers: proxies err for
   // hours.
   static constexpr Duration kGoneAfter = std::chrono::days(3);
-  // The same of a node, or a FASP's server, which follows again when it sees that it is forgotten.
+  // The same of a node, which follows again when it sees that it is forgotten.
   static constexpr Duration kNodeGoneAfter = std::chrono::hours(1);
   // So many refusals (4xx) in a row mean this node; after a week of nothing else its followers are lost too.
   static constexpr unsigned kRefusalsMax = 20;
