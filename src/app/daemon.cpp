@@ -161,10 +161,10 @@ Task<Result<void>> Daemon::open() {
                                 .log = log_,
                                 .seed = random_seed(),
                                 .read_followed_tags = sql::read_mastodon_tags,
-                                .couriers = fronts_.get(),
                                 .services = &resolver_,
                                 .budget = &budget_,
-                                .machine = this};
+                                .machine = this,
+                                .couriers = fronts_.get()};
   CO_TRY_VOID(co_await remember(&environment));
   if (!config_.followed_tags_tokens.empty()) {
     // What is wrong with it is better told now than in a log.
