@@ -65,8 +65,8 @@ struct Environment {
   // Where Config does not read itself: secrets, and another program's database.
   instances::ReadTagTokens read_tag_tokens = {};
   instances::ReadFollowedTags read_followed_tags = {};
-  ServiceFinder* services = nullptr;         // for ring.bootstrap_srv
-  budget::Manager* budget = nullptr;         // shared with the servers; without it, the node has its own
+  ServiceFinder* services = nullptr;  // for ring.bootstrap_srv
+  budget::Manager* budget = nullptr;  // shared with the servers; without it, the node has its own
   // Where the node stands on the rings, as text: as last saved, and how it is saved. Without them the node
   // chooses anew at each start.
   std::optional<std::string> places = {};
@@ -83,7 +83,7 @@ struct Environment {
   health::Growth::Memory sizes = {};
   health::Machine* machine = nullptr;  // none in the simulator
   federation::DatedAhead ahead = {};
-  instances::Moving::Memory move = {};  // where the node has moved to
+  instances::Moving::Memory move = {};       // where the node has moved to
   federation::Couriers* couriers = nullptr;  // for what the node signs; none: it makes its calls itself
 };
 
