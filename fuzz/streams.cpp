@@ -78,11 +78,13 @@ class Run {
   static constexpr std::size_t kPayloadMax = 130'000;
 
   void say(std::string message) {
-    if (is_socket_)
-      reader_.receive(std::move(message));
-    else if (const auto tag = Tag::parse(message);
-             tag && !owner_.is_closed && reader_.tags().empty() && owner_.offers(*tag))
+    if (is_socket_) {
+      loop_.spawn(ring_sim::kWorld, reader_.receive(std::move(message)));
+      loop_.run_for(Duration(0));
+    } else if (const auto tag = Tag::parse(message);
+               tag && !owner_.is_closed && reader_.tags().empty() && owner_.offers(*tag)) {
       reader_.listen(*tag, message);
+    }
   }
   void push(std::string_view number) {
     if (reader_.tags().empty()) return;
