@@ -26,6 +26,7 @@ enum class Resource : std::uint8_t {
   kArrivals,      // connections begun, each of which costs a TLS handshake
   kBodies,        // bytes of requests that are being read or answered
   kLoop,          // microseconds of the thread that deals with all requests, by who makes them
+  kDatabase,      // the same of the database's
   kReads,         // requests of the client API, by the reader's address
   kStreams,       // streams of readers, open
   kStreamTags,    // hashtags that the node is subscribed to for readers of streams only, by the first of them
@@ -51,7 +52,7 @@ enum class Resource : std::uint8_t {
   kReaderAsks,    // servers that readers make this node ask, by the reader's address
   kReaderHosts,   // the same, by the host that is asked
 };
-inline constexpr std::size_t kResources = 28;
+inline constexpr std::size_t kResources = 29;
 [[nodiscard]] std::string_view to_string(Resource resource);
 
 struct Limit {

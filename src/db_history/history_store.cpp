@@ -16,11 +16,13 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <memory>
 #include <span>
 #include <utility>
 
 #include "belief/tag_event.hpp"
 #include "crypto/hash.hpp"
+#include "db_history/day_counts.hpp"
 #include "db_history/history_codec.hpp"
 #include "db_history/history_rows.hpp"
 #include "redundancy/partition.hpp"
@@ -342,23 +344,6 @@ Result<HistoryPage> read_page_after(Connection& db, const PartitionRow& of, cons
   return page;
 }
 
-Result<std::vector<storage::HistoryDay>> read_days(Connection& db, const redundancy::Partition& partition,
-                                                   WallTime from, WallTime to) {
-  std::vector<storage::HistoryDay> days;
-  TRY(const auto known, find_partition(db, partition));
-  if (!known) return days;
-  Statement row = db.query(
-      "SELECT published / 86400000, count(*), count(DISTINCT author) FROM history"
-      " WHERE tag = ? AND published >= ? AND published < ? AND removed = 0 GROUP BY 1 ORDER BY 1",
-      known->id, from, to);
-  for (;;) {
-    TRY(const bool found, row.step());
-    if (!found) return days;
-    days.push_back({std::chrono::sys_days(std::chrono::days(row.integer(0))),
-                    static_cast<std::uint64_t>(row.integer(1)), static_cast<std::uint64_t>(row.integer(2))});
-  }
-}
-
 Result<std::vector<PartitionRow>> next_partitions(Connection& db, const KeyRange& range, std::size_t limit) {
   return all_rows<PartitionRow>(
       db.query("SELECT id, tag FROM history_tags WHERE key > ? AND key <= ? ORDER BY key LIMIT ?",
@@ -426,9 +411,11 @@ Task<Result<HistoryPage>> SqliteHistoryStore::page_after(redundancy::Partition p
 Task<Result<std::vector<storage::HistoryDay>>> SqliteHistoryStore::days(redundancy::Partition partition,
                                                                         std::chrono::sys_days from,
                                                                         std::chrono::sys_days to) {
-  return database_.read([partition = std::move(partition), from, to](Connection& db) {
-    return read_days(db, partition, WallTime(from), WallTime(to));
-  });
+  const auto counts = std::make_shared<DayCounts>(std::move(partition), from, to);
+  for (bool is_more = true; is_more;) {
+    CO_TRY(is_more, co_await database_.read([counts](Connection& db) { return counts->count_on(db); }));
+  }
+  co_return counts->take();
 }
 
 Task<Result<std::vector<HistoryEntry>>> SqliteHistoryStore::segment(

@@ -11,12 +11,12 @@
 
 #include "base/bytes.hpp"
 #include "budget/manager.hpp"
+#include "budget/metered.hpp"
 #include "net/exchange.hpp"
 #include "net/hop.hpp"
 #include "net/wire.hpp"
 #include "proxies/client_address.hpp"
 #include "server/gzip.hpp"
-#include "server/metered.hpp"
 #include "server/stream_writer.hpp"
 #include "server/transport.hpp"
 
@@ -45,24 +45,18 @@ Task<HttpResponse> answer(std::shared_ptr<Service> service, HttpRequest request)
 // At its end, however that comes, whoever asked has spent what time of the node's executor it took.
 class Charge {
  public:
-  Charge(budget::Manager& budget, budget::Spender asker, std::shared_ptr<Meter> meter)
-      : budget_(budget), asker_(std::move(asker)), meter_(std::move(meter)) {}
-  ~Charge() {
-    const auto spent = std::chrono::ceil<std::chrono::microseconds>(meter_->spent()).count();
-    budget_.count(budget::Resource::kLoop, asker_, static_cast<std::uint64_t>(spent));
-  }
+  explicit Charge(std::shared_ptr<budget::Meter> meter) : meter_(std::move(meter)) {}
+  ~Charge() { meter_->charge_loop(); }
   Charge(const Charge&) = delete;
   Charge& operator=(const Charge&) = delete;
 
  private:
-  budget::Manager& budget_;
-  const budget::Spender asker_;
-  const std::shared_ptr<Meter> meter_;
+  const std::shared_ptr<budget::Meter> meter_;
 };
 
-Task<HttpResponse> answer_for(std::shared_ptr<Service> service, HttpRequest request, budget::Spender asker,
-                              std::shared_ptr<Meter> meter) {
-  const Charge charge(*service->options.budget, std::move(asker), std::move(meter));
+Task<HttpResponse> answer_for(std::shared_ptr<Service> service, HttpRequest request,
+                              std::shared_ptr<budget::Meter> meter) {
+  const Charge charge(std::move(meter));
   HttpResponse response = co_await answer(service, std::move(request));
   co_return response;
 }
@@ -231,8 +225,10 @@ Task<Incoming> HttpSession::read_request() {
   if (incoming.refusal != 0) co_return incoming;
   incoming.asker = spender_of(request.peer);
   incoming.is_metered = incoming.asker && !request.peer.is_here();
-  if (incoming.is_metered)
-    incoming.wait = service_->options.budget->take(budget::Resource::kLoop, *incoming.asker, 0);
+  for (const budget::Resource time : {budget::Resource::kLoop, budget::Resource::kDatabase}) {
+    if (incoming.is_metered)
+      incoming.wait = std::max(incoming.wait, service_->options.budget->take(time, *incoming.asker, 0));
+  }
   if (incoming.wait > Duration::zero()) {
     incoming.refusal = 429;
     incoming.keep_alive = parser.is_done() && parser.keep_alive();
@@ -267,9 +263,10 @@ Task<HttpResponse> HttpSession::handle(Incoming* incoming) {
   Executor node = service_->node;
   Task<HttpResponse> answered = [&] {
     if (!incoming->is_metered) return answer(service_, std::move(*incoming->request));
-    auto meter = std::make_shared<Meter>();
-    node = Metered(service_->node, meter);
-    return answer_for(service_, std::move(*incoming->request), *incoming->asker, std::move(meter));
+    const bool only_reads = incoming->request->method == "GET" || incoming->request->method == "HEAD";
+    auto meter = std::make_shared<budget::Meter>(*service_->options.budget, *incoming->asker, only_reads);
+    node = budget::Metered(service_->node, meter);
+    return answer_for(service_, std::move(*incoming->request), std::move(meter));
   }();
   HttpResponse response = co_await net::run_on(std::move(node), std::move(answered));
   co_return response;

@@ -3,6 +3,16 @@
 // A job is a function of the connection. Jobs that wait at the same time share one transaction, and so one
 // fsync; each runs in a savepoint of its own, so that a job that fails changes nothing and the others go on.
 // A caller resumes, on its own executor, only after the commit: what it was told is on the disk.
+//
+// Who reads delays nobody who writes for long, however many they are: writes that wait go before reads, which
+// have a few milliseconds at a time between them. Readers stand in line, each of them alone, as the budget
+// knows them (budget/metered.hpp), and the node's own reads have every second turn; so who asks for much
+// waits for themselves. What a job takes is charged to who asked. All of this rests on jobs being short.
+//
+// A second connection for readers would need the file shared between two of them, which today nobody but this
+// one may open, and its own way to see what was just written; and readers would take the disk and the
+// processor from writes all the same. What is kept counted by each write costs all posts, to save those few
+// who ask.
 #pragma once
 
 #include <concepts>
@@ -10,11 +20,14 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "base/result.hpp"
 #include "base/task.hpp"
+#include "budget/metered.hpp"
 #include "sql/connection.hpp"
 
 namespace tagring::sql {
@@ -60,7 +73,8 @@ class Database {
     return submit(Kind::kWrite, std::move(job));
   }
   // The same for a job that only reads. It sees every write that was asked for before, and only committed
-  // state. Writers wait for readers, so a job reads at most some thousand rows.
+  // state. Writers wait for it, so it reads at most some thousand rows; what needs more is read by several.
+  // kBusy if that is for somebody who has had their time of the database.
   template <class F>
   [[nodiscard]] Task<std::invoke_result_t<F&, Connection&>> read(F job) {
     return submit(Kind::kRead, std::move(job));
@@ -72,10 +86,12 @@ class Database {
   struct Job {
     Kind kind;
     Work work;
-    std::move_only_function<void(Result<void>)> done;
-    Result<void> outcome;
+    std::shared_ptr<budget::Meter> asker;  // null: the node itself
+    std::move_only_function<void(Result<void>)> done = nullptr;
+    std::uint64_t number = 0;  // in the order in which they were asked for
+    Result<void> outcome = {};
   };
-  struct Queue;
+  class Queue;
 
   Database(Connection connection, DatabaseOptions options);
 
@@ -94,17 +110,19 @@ class Database {
   // Completes with the error of the job or of its commit.
   Task<Result<void>> perform(Kind kind, Work work);
   void serve();
-  void run_batch(std::vector<Job>& batch);
-  Result<void> run_read(Job& job);
-  Result<void> run_writes(std::vector<Job*>& writes);
+  static void finish(Job& job);
+  void run_writes(std::vector<Job>& batch);
+  void run_read(Job& job);
+  Result<void> run_transaction(std::vector<Job>& writes);
   Result<void> run_in_savepoint(Job& job);
-  void tell_of_trouble(const std::vector<Job*>& writes, bool changed);
+  void tell_of_trouble(const std::vector<Job>& writes, bool changed);
 
   Connection connection_;
   DatabaseOptions options_;
   bool in_trouble_ = false;
   bool dead_ = false;             // a transaction could be neither committed nor rolled back
   std::unique_ptr<Queue> queue_;  // none in Mode::kInline
+  std::thread thread_;            // the same
 };
 
 }  // namespace tagring::sql

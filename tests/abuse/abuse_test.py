@@ -104,7 +104,7 @@ def run(world, name, seconds):
         "memory": row["rss_mb"] > RSS_MAX,
         "database": row["database_mb"] > DATABASE_MAX * attack.domains,
         "requests to others": row["outgoing_requests"] > OUTGOING_A_MINUTE * minutes,
-    }.items() if wrong and not attack.skipped]
+    }.items() if wrong and not attack.skipped] + attack.wrong
     row["skipped"] = attack.skipped
     return row
 

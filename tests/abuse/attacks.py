@@ -7,10 +7,12 @@ import os
 import random
 import threading
 import time
+from datetime import date, timedelta
 
 from world import EVIL, PUBLIC, TARPIT, VICTIM
 
 MIB = 1 << 20
+WRITE_MAX = 2  # seconds that a write may take, which is a process here
 
 
 class Attack:
@@ -22,6 +24,7 @@ class Attack:
         self.ends = time.monotonic() + seconds
         self.bytes = self.requests = 0
         self.skipped = ""  # why
+        self.wrong = []  # what it saw for itself
         self.domains = 1  # that it has
         self.number = 0
         self.held = []
@@ -585,6 +588,25 @@ def timelines_of_invented_hashtags(a):
 @attack
 def histories_of_invented_hashtags(a):
     a.at_once(4, lambda i: a.ask(lambda: a.world.get(f"/tagring/v1/history?tag=h{a.next()}"), a.source(i)))
+
+
+@attack
+def days_of_a_large_history(a):
+    """Of `world.large`, ten years, by one address; meanwhile somebody writes, and is told when that is on the disk."""
+    today = date.today()
+    target = f"/tagring/v1/history/days?tag={a.world.large}&from={today - timedelta(days=3650)}&to={today + timedelta(days=1)}"
+    slowest = [0.0]
+
+    def write():
+        while not a.over():
+            started = time.monotonic()
+            a.world.network.cli(0, "subscribe", f"days{a.next()}")
+            slowest[0] = max(slowest[0], time.monotonic() - started)
+            time.sleep(0.2)
+
+    a.at_once(33, lambda i: write() if i == 0 else a.ask(lambda: a.world.get(target)))
+    if slowest[0] > WRITE_MAX:
+        a.wrong.append(f"a write took {slowest[0]:.1f} s")
 
 
 @attack

@@ -11,6 +11,7 @@ import json
 import multiprocessing
 import os
 import socket
+import sqlite3
 import ssl
 import subprocess
 import sys
@@ -247,6 +248,8 @@ class AbusedNetwork(Network):
 
 
 class World:
+    large = "large"  # a hashtag of 300,000 posts in ten years, at the first node
+
     def __init__(self, directory):
         self.network = AbusedNetwork(directory, nodes=3, peers={**SERVERS, BESIDE: "127.0.7.2"})
 
@@ -254,6 +257,10 @@ class World:
         self.network.__enter__()
         self.network.start_node(0)
         self.network.start_node(1)
+        wait_for("rings", self.network.is_whole)
+        self.network.stop_node(0)
+        self.fill()
+        self.network.start_node(0)
         wait_for("rings", self.network.is_whole)  # while places are taken, "busy" is the right answer, and no attack's doing
         self.signer = Signer(self.network.directory)
         self.servers = Servers(self)
@@ -278,6 +285,20 @@ class World:
             process.terminate()
         self.servers.stop()
         self.network.__exit__()
+
+    def fill(self):
+        """Puts the posts of the large hashtag into the database of the first node, which does not run."""
+        database = sqlite3.connect(self.network.node_directory(0) / "data" / "tagring.db")
+        count, day = 300_000, 86_400_000
+        start = int(time.time() * 1000) - 3600 * day
+        database.execute("INSERT INTO history_tags(id, tag, key, posts) VALUES(900, ?, ?, ?)",
+                         (self.large, hashlib.sha3_256(self.large.encode()).digest(), count))
+        database.execute("INSERT INTO history_strings(id, text) VALUES(900, 'https://large.example/')")
+        database.executemany("INSERT INTO history_authors(id, prefix, name) VALUES(?, 900, ?)", ((1000 + i, f"u{i}") for i in range(5000)))
+        database.executemany("INSERT INTO history(tag, published, tie, author, form, tail, removed) VALUES(900, ?, '', ?, 900, ?, 0)",
+                             ((start + i * (3590 * day // count), 1000 + i * 7919 % 5000, i) for i in range(count)))
+        database.commit()
+        database.close()
 
     def origin_of(self, host):
         return f"https://{host}:{self.network.port}"

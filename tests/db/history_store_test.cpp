@@ -1,6 +1,7 @@
 #include "db_history/history_store.hpp"
 
 #include <algorithm>
+#include <fmt/format.h>
 #include <map>
 #include <set>
 
@@ -93,6 +94,36 @@ TEST_P(HistoryStore, OfAKnownEntryNothingChangesButRemovedWins) {
   put({first});
   EXPECT_EQ(all("cats"_tag), std::vector{tombstone});
   EXPECT_EQ(must(stores->history.totals()).entries, 1U);
+}
+
+// Whoever writes waits for one piece at most.
+TEST_P(HistoryStore, TheDaysOfALargeHistoryAreReadInPieces) {
+  constexpr std::int64_t kDay = 86'400'000;
+  std::vector<HistoryEntry> entries;
+  for (std::int64_t i = 0; i < 9'000; ++i) {
+    // Two days; of the second, 3,000 in one millisecond; every tenth is removed.
+    const std::int64_t time = i < 4'500 ? kDay + i : i < 6'000 ? 2 * kDay + i : 2 * kDay + 7'000;
+    entries.push_back(entry("cats"_tag, time, fmt::format("https://a.example/users/u/{}", i), i % 10 == 0));
+    entries.back().author = fmt::format("https://a.example/users/u{}", i % 700);
+  }
+  put(entries);
+  stores.reset();
+  int jobs = 0;
+  DatabaseOptions options = place.options();
+  options.pause = [&jobs]() -> Task<void> {
+    ++jobs;
+    co_return;
+  };
+  stores = open_stores(options, clock).value();
+  jobs = 0;
+  const auto days = must(stores->history.days("cats"_tag, std::chrono::sys_days(std::chrono::days(1)),
+                                              std::chrono::sys_days(std::chrono::days(9))));
+  EXPECT_GE(jobs, 5);
+  const auto day = [](int number) { return std::chrono::sys_days(std::chrono::days(number)); };
+  EXPECT_EQ(days, (std::vector<storage::HistoryDay>{{day(1), 4'050, 630}, {day(2), 4'050, 630}}));
+  EXPECT_EQ(must(stores->history.days("cats"_tag, day(2), day(3))).size(), 1U);
+  EXPECT_EQ(must(stores->history.days("cats"_tag, day(3), day(9))).size(), 0U);
+  EXPECT_EQ(must(stores->history.days("dogs"_tag, day(0), day(9))).size(), 0U);
 }
 
 TEST_P(HistoryStore, TheLatestEditCountsInWhateverOrder) {

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <thread>
 
+#include "budget/metered.hpp"
 #include "net/control_socket.hpp"
 #include "net/fixture.hpp"
 
@@ -385,6 +386,38 @@ TEST_F(PlainServerTest, WhoHasHadTheirTimeOfTheLoopGetsNoMore) {
   EXPECT_EQ(ask(2), "429 429 429 429 ");
   EXPECT_EQ(ask(3), "200 200 429 429 ") << "another";
   EXPECT_EQ(ask(1), "200 200 200 200 ") << "this machine";
+  stop();  // while there is a budget
+}
+
+TEST_F(PlainServerTest, WhoHasHadTheirTimeOfTheDatabaseGetsNoMore) {
+  auto options = plain();
+  budget::Budgets budgets = budget::default_budgets();
+  budgets.at(static_cast<std::size_t>(budget::Resource::kDatabase)) = {0, 50'000, 0, std::chrono::hours(1)};
+  budget::Manager budget(budgets, clock);
+  options.budget = &budget;
+  serve(options, [](HttpRequest request) -> Task<HttpResponse> {
+    const Executor here = co_await boost::asio::this_coro::executor;
+    const auto* metered = here.target<budget::Metered>();
+    if (metered == nullptr) co_return HttpResponse{.status = 204, .headers = {}, .body = {}};
+    metered->meter()->charge_database(milliseconds(60));
+    const bool is_refused = request.method == "GET";
+    EXPECT_EQ(metered->meter()->may_read(), !is_refused) << "what is sent is heard to its end";
+    co_return HttpResponse{};
+  });
+  const auto ask = [&](std::uint8_t last, const std::string& method) {
+    return while_serving([&] {
+      std::string statuses;
+      for (int i = 0; i < 2; ++i) {
+        const RawPeer peer(server->port(), last);
+        peer.say(method + " / HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
+        statuses += peer.hear_all().substr(9, 4);
+      }
+      return statuses;
+    });
+  };
+  EXPECT_EQ(ask(2, "GET"), "200 429 ");
+  EXPECT_EQ(ask(3, "POST"), "200 429 ") << "another";
+  EXPECT_EQ(ask(1, "GET"), "204 204 ") << "this machine";
   stop();  // while there is a budget
 }
 

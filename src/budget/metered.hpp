@@ -1,5 +1,8 @@
-// An executor that runs tasks on another one, and adds up what time of the processor they take there: who
-// asked is charged for it. Internal to server/.
+// What time a request takes of the two things that the node has one of, the loop and the database's thread,
+// charged to whoever made it.
+//
+// It is known by the executor that the request runs on: whatever it calls, there it is still who asked. What
+// a part does in a task group of its own is the node's doing, and nobody's debt.
 #pragma once
 
 #include <boost/asio/prefer.hpp>
@@ -8,19 +11,32 @@
 #include <chrono>
 #include <ctime>
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "base/task.hpp"
+#include "budget/manager.hpp"
 
-namespace tagring::server {
+namespace tagring::budget {
 
-// Used on the executor that is metered only, which runs one task at a time.
+// Of one request. Used on the executor that is metered only, which runs one task at a time, but for what is
+// about the database.
 class Meter {
  public:
+  // `may_refuse`: what only reads is refused once the asker has had their time of the database. Whoever sends
+  // something is heard to the end, since half of it may be written. `manager` must outlive it.
+  Meter(Manager& manager, Spender asker, bool may_refuse)
+      : manager_(manager), asker_(std::move(asker)), may_refuse_(may_refuse) {}
+
+  // --- of the loop
+
   // Up to now, with what runs.
   [[nodiscard]] std::chrono::nanoseconds spent() const {
     return std::chrono::nanoseconds(spent_ + (begun_ == 0 ? 0 : now() - begun_));
   }
+
+  // At the end of the request.
+  void charge_loop() { manager_.count(Resource::kLoop, asker_, in_us(spent())); }
 
   // Counts for as long as it lives. One within another does not: that one counts.
   class Run {
@@ -41,7 +57,25 @@ class Meter {
     Meter* meter_;
   };
 
+  // --- of the database; thread-safe
+
+  // Charged at once, so that many requests at a time have no more than one after the other.
+  void charge_database(std::chrono::nanoseconds time) {
+    manager_.count(Resource::kDatabase, asker_, in_us(time));
+  }
+  [[nodiscard]] bool may_read() const {
+    return !may_refuse_ || manager_.has_room(Resource::kDatabase, asker_, 0);
+  }
+  // With whom the request stands in line; empty: with what the node does of itself.
+  [[nodiscard]] const std::string& line() const {
+    static const std::string kNode;
+    return asker_.known ? kNode : asker_.each;
+  }
+
  private:
+  static std::uint64_t in_us(std::chrono::nanoseconds time) {
+    return static_cast<std::uint64_t>(std::chrono::ceil<std::chrono::microseconds>(time).count());
+  }
   // Of this thread: what others did meanwhile is nobody's debt.
   static std::int64_t now() {
     timespec time{};
@@ -49,11 +83,14 @@ class Meter {
     return time.tv_sec * 1'000'000'000 + time.tv_nsec;
   }
 
+  Manager& manager_;
+  const Spender asker_;
+  const bool may_refuse_;
   std::int64_t spent_ = 0;  // ns
   std::int64_t begun_ = 0;  // 0: nothing runs
 };
 
-// With all properties of the executor below it.
+// An executor that runs tasks on another one, with all properties of that, and says whose they are.
 class Metered {
  public:
   Metered(Executor below, std::shared_ptr<Meter> meter)
@@ -81,6 +118,7 @@ class Metered {
       -> decltype(Metered(boost::asio::prefer(std::declval<const Executor&>(), property), nullptr)) {
     return {boost::asio::prefer(below_, property), meter_};
   }
+  [[nodiscard]] const std::shared_ptr<Meter>& meter() const { return meter_; }
   friend bool operator==(const Metered& a, const Metered& b) noexcept {
     return a.meter_ == b.meter_ && a.below_ == b.below_;
   }
@@ -90,4 +128,4 @@ class Metered {
   std::shared_ptr<Meter> meter_;
 };
 
-}  // namespace tagring::server
+}  // namespace tagring::budget
