@@ -82,7 +82,7 @@ Task<HttpResponse> ActorDocuments::answer(HttpRequest request) {
   const std::string query(query_of(request.target));
   if (path == "/actor") {
     if (is_browser(request)) co_return by_accept(redirect(303, "/"));
-    const std::optional<WallTime> born = co_await since(std::nullopt);
+    const std::optional<WallTime> born = co_await since(std::nullopt, request.peer);
     json::object actor =
         fediverse::make_node_actor(identity_, identity_.key.public_key().pem(), born, identity_.contact);
     co_return by_accept(activity(with_names(std::move(actor), std::nullopt)));
@@ -158,19 +158,20 @@ Task<HttpResponse> ActorDocuments::tag_page(HttpRequest request, std::string res
   if (rest.substr(0, slash) != tag->actor_name())
     co_return by_accept(redirect(308, identity_.tag_actor(*tag) + part + (query.empty() ? "" : "?" + query)));
   if (part.empty()) {
-    const std::optional<WallTime> born = co_await since(*tag);
+    const std::optional<WallTime> born = co_await since(*tag, request.peer);
     json::object actor =
         fediverse::make_tag_actor(identity_, *tag, identity_.key.public_key().pem(), born, identity_.contact);
     co_return by_accept(activity(with_names(std::move(actor), *tag)));
   }
   if (part == "/icon.png") co_return picture(fediverse::make_icon(fediverse::colour_of(tag->key())));
   if (part == "/header.png") co_return picture(fediverse::make_header(fediverse::colour_of(tag->key())));
-  if (part == "/about") co_return note(fediverse::make_about_note(identity_, *tag), co_await since(*tag));
+  if (part == "/about")
+    co_return note(fediverse::make_about_note(identity_, *tag), co_await since(*tag, request.peer));
   if (part == "/featured") {
     const std::string actor = identity_.tag_actor(*tag);
     co_return activity(fediverse::make_whole_collection(actor + part, {fediverse::about_note_of(actor)}));
   }
-  if (part == "/outbox") co_return co_await outbox_.answer(*tag, std::move(query));
+  if (part == "/outbox") co_return co_await outbox_.answer(*tag, std::move(query), request.peer);
   // People only, since nobody else is shown by those who count.
   if (part == "/followers" || part == "/following")
     co_return activity(
@@ -178,14 +179,10 @@ Task<HttpResponse> ActorDocuments::tag_page(HttpRequest request, std::string res
   co_return not_found("no such page of a hashtag");
 }
 
-Task<std::optional<WallTime>> ActorDocuments::since(std::optional<Tag> tag) {
+Task<std::optional<WallTime>> ActorDocuments::since(std::optional<Tag> tag, IpAddress asker) {
   const auto known = since_.find(tag);
   if (known != since_.end()) co_return known->second;
-  if (clock_.now() >= minute_ + std::chrono::minutes(1)) {
-    minute_ = clock_.now();
-    asked_ = 0;
-  }
-  if (++asked_ > kSinceAMinute && tag) co_return std::nullopt;
+  if (tag && outbox_.wait_for(*tag, asker) > Duration::zero()) co_return std::nullopt;
   const Result<std::optional<WallTime>> stored = co_await followers_.actor_since(tag);
   if (!stored || !*stored) co_return std::nullopt;
   WallTime first = **stored;

@@ -12,6 +12,7 @@
 #include "federation/blocks.hpp"
 #include "federation/identity.hpp"
 #include "hashtag/tag.hpp"
+#include "http/ip.hpp"
 #include "http/message.hpp"
 #include "overlay/ring_service.hpp"
 #include "subscriber/hashtag_followers.hpp"
@@ -21,14 +22,8 @@ namespace tagring::activitypub {
 class ActorDocuments {
  public:
   ActorDocuments(const federation::Identity& identity, overlay::RingService& rings, Outbox& outbox,
-                 const subscriber::HashtagFollowers& followers, const federation::Blocks& blocks,
-                 const Clock& clock)
-      : identity_(identity),
-        rings_(rings),
-        outbox_(outbox),
-        followers_(followers),
-        blocks_(blocks),
-        clock_(clock) {}
+                 const subscriber::HashtagFollowers& followers, const federation::Blocks& blocks)
+      : identity_(identity), rings_(rings), outbox_(outbox), followers_(followers), blocks_(blocks) {}
 
   // Answers a GET. 404 for unknown paths.
   [[nodiscard]] Task<HttpResponse> answer(HttpRequest request);
@@ -40,12 +35,11 @@ class ActorDocuments {
   // What other names the actor goes by, put into its document.
   [[nodiscard]] json::object with_names(json::object actor, const std::optional<Tag>& tag) const;
   // When an actor came to be; that of the node, if `tag` is empty. A hashtag's is as old as its first post:
-  // who looks at it before following would see an account of today otherwise.
-  Task<std::optional<WallTime>> since(std::optional<Tag> tag);
+  // who looks at it before following would see an account of today otherwise. Anybody may ask for any
+  // hashtag, each that is new is a write, and its owners are asked: of the budget of who asks, and nothing is
+  // said where that is used up.
+  Task<std::optional<WallTime>> since(std::optional<Tag> tag, IpAddress asker);
 
-  // Anybody may ask for any hashtag, and each that is new is a write: of the others of that minute nothing is
-  // said this time.
-  static constexpr std::size_t kSinceAMinute = 120;
   static constexpr std::size_t kSinceMax = 10'000;
 
   const federation::Identity& identity_;
@@ -53,10 +47,7 @@ class ActorDocuments {
   Outbox& outbox_;
   const subscriber::HashtagFollowers& followers_;
   const federation::Blocks& blocks_;
-  const Clock& clock_;
   std::map<std::optional<Tag>, WallTime> since_;
-  Instant minute_;
-  std::size_t asked_ = 0;  // the database, in that minute
 };
 
 }  // namespace tagring::activitypub

@@ -20,12 +20,28 @@ HttpResponse shown(const json::object& object) {
   return response;
 }
 
+HttpResponse too_many(Duration wait) {
+  HttpResponse response = error_response({ErrorCode::kBusy, "too many outboxes asked for; later again"});
+  response.status = 429;
+  response.headers.set("Retry-After", std::to_string(std::chrono::ceil<std::chrono::seconds>(wait).count()));
+  return response;
+}
+
 }  // namespace
 
-Task<std::optional<Outbox::Extent>> Outbox::extent(Tag tag) {
+const Outbox::Extent* Outbox::fresh(const Tag& tag) const {
   const auto known = extents_.find(tag.canonical());
-  if (known != extents_.end() && clock_.now() - known->second.since < kExtentFresh)
-    co_return known->second.extent;
+  const bool is_fresh = known != extents_.end() && clock_.now() - known->second.since < kExtentFresh;
+  return is_fresh ? &known->second.extent : nullptr;
+}
+
+Duration Outbox::wait_for(const Tag& tag, const IpAddress& asker) {
+  if (fresh(tag) != nullptr) return Duration::zero();
+  return budget_.take(budget::Resource::kReads, budget_.who(asker));
+}
+
+Task<std::optional<Outbox::Extent>> Outbox::extent(Tag tag) {
+  if (const Extent* known = fresh(tag)) co_return *known;
   const auto tomorrow = std::chrono::floor<std::chrono::days>(clock_.wall_now()) + std::chrono::days(1);
   const auto days = co_await history_.query_days(tag, tomorrow - storage::HistoryService::kDaysMax, tomorrow);
   if (!days) co_return std::nullopt;
@@ -39,18 +55,24 @@ Task<std::optional<Outbox::Extent>> Outbox::extent(Tag tag) {
   co_return extent;
 }
 
-Task<HttpResponse> Outbox::answer(Tag tag, std::string query) {
+Task<HttpResponse> Outbox::answer(Tag tag, std::string query, IpAddress asker) {
+  std::string page = query_value(query, "page");
+  const Duration wait =
+      page.empty() ? wait_for(tag, asker) : budget_.take(budget::Resource::kReads, budget_.who(asker));
+  if (wait > Duration::zero()) co_return too_many(wait);
+  if (!page.empty()) co_return co_await this->page(std::move(tag), std::move(page));
   const std::string id = identity_.tag_actor(tag) + "/outbox";
-  const std::string page = query_value(query, "page");
-  if (page.empty()) {
-    json::object collection = {{"@context", fediverse::kContext},
-                               {"id", id},
-                               {"type", "OrderedCollection"},
-                               {"first", id + "?page=true"}};
-    const std::optional<Extent> extent = co_await this->extent(std::move(tag));
-    if (extent) collection["totalItems"] = extent->posts;
-    co_return shown(collection);
-  }
+  json::object collection = {{"@context", fediverse::kContext},
+                             {"id", id},
+                             {"type", "OrderedCollection"},
+                             {"first", id + "?page=true"}};
+  const std::optional<Extent> extent = co_await this->extent(std::move(tag));
+  if (extent) collection["totalItems"] = extent->posts;
+  co_return shown(collection);
+}
+
+Task<HttpResponse> Outbox::page(Tag tag, std::string page) {
+  const std::string id = identity_.tag_actor(tag) + "/outbox";
   std::optional<storage::HistoryCursor> cursor;
   if (page != "true") {
     Result<storage::HistoryCursor> parsed = storage::HistoryCursor::parse(page);

@@ -80,8 +80,8 @@ class Attack:
         if connection:
             connection.close()
 
-    def read(self, connection):
-        """An answer. False if the connection is at its end."""
+    def read(self, connection, heads=None):
+        """An answer, whose head goes to `heads`. False if the connection is at its end."""
         data = b""
         try:
             while b"\r\n\r\n" not in data:
@@ -90,6 +90,8 @@ class Attack:
                     return False
                 data += got
             head, _, body = data.partition(b"\r\n\r\n")
+            if heads is not None:
+                heads.append(head)
             fields = dict(line.split(b": ", 1) for line in head.lower().split(b"\r\n")[1:] if b": " in line)
             left = int(fields.get(b"content-length", b"0")) - len(body)
             while left > 0:
@@ -607,6 +609,28 @@ def days_of_a_large_history(a):
     a.at_once(33, lambda i: write() if i == 0 else a.ask(lambda: a.world.get(target)))
     if slowest[0] > WRITE_MAX:
         a.wrong.append(f"a write took {slowest[0]:.1f} s")
+
+
+@attack
+def outboxes_of_invented_hashtags(a):
+    """By one address. The neighbour is asked for each that is answered."""
+    answered = []
+
+    def ask(i):
+        connection = None
+        while not a.over():
+            connection = connection or a.open()
+            if connection is None or not a.send(connection, a.world.get(f"/tag/o{a.next()}/outbox")):
+                connection = None
+                continue
+            heads = []
+            if not a.read(connection, heads):
+                connection = None
+            answered.extend(head for head in heads if head.startswith(b"HTTP/1.1 200 "))
+
+    a.at_once(8, ask)
+    if len(answered) > 300:
+        a.wrong.append(f"{len(answered)} outboxes for one address")
 
 
 @attack

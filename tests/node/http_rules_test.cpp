@@ -204,6 +204,37 @@ TEST_F(HttpRules, AnOutboxSaysHowManyPostsThereAre) {
   EXPECT_EQ(json::parse_object(get("/tag/cats/outbox").body)->at("totalItems"), json::value(3));
 }
 
+TEST_F(HttpRules, WhoHasManyOutboxesMadeUsesUpTheirBudget) {
+  config::Config few = config();
+  few.budgets.at(static_cast<std::size_t>(budget::Resource::kReads)) = {1'000, 10, 0,
+                                                                        std::chrono::minutes(5)};
+  start(few);
+  const auto get_from = [this](std::uint8_t last, const std::string& target) {
+    HttpRequest request;
+    request.target = target;
+    request.peer = IpAddress::from_v4({192, 0, 2, last});
+    return ask(std::move(request));
+  };
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_EQ(get_from(1, fmt::format("/tag/invented{}/outbox", i)).status, 200);
+    EXPECT_EQ(get_from(1, fmt::format("/tag/invented{}/outbox?page=true", i)).status, 200);
+  }
+  for (const char* target : {"/tag/more/outbox", "/tag/invented0/outbox?page=true"}) {
+    const HttpResponse refused = get_from(1, target);
+    EXPECT_EQ(refused.status, 429) << target;
+    EXPECT_EQ(at(refused, "Retry-After"), "300") << target;
+  }
+  EXPECT_EQ(get_from(1, "/tag/invented0/outbox").status, 200) << "what is known costs nothing";
+  // A document says no more than is known; those of others do.
+  const auto published = [&](std::uint8_t last, const std::string& target) {
+    return json::id_of(json::parse_object(get_from(last, target).body).value(), "published");
+  };
+  EXPECT_EQ(published(1, "/tag/unknown"), "");
+  EXPECT_NE(published(2, "/tag/unknown"), "");
+  EXPECT_NE(published(1, "/tag/unknown"), "") << "it is known now";
+  EXPECT_EQ(get_from(2, "/tag/more/outbox").status, 200);
+}
+
 TEST_F(HttpRules, WhatAnOutboxAnnouncesHasItsId) {
   const Author alice = make_author("https://home.example/users/alice");
   const Author fan = make_author("https://far.example/users/fan");
