@@ -1,14 +1,19 @@
 #include "federation/authenticator.hpp"
 
+#include <algorithm>
+
 #include "base/json.hpp"
 #include "federation/checked_signature.hpp"
 #include "http/http_error.hpp"
 #include "http/url.hpp"
+#include "ring/contact.hpp"
 
 namespace tagring::federation {
 namespace {
 constexpr std::size_t kAheadMax = 500;
 constexpr std::string_view kSynchronization = "collection-synchronization";  // followers::kHeaderName
+
+std::string domain_of(const std::string& host) { return ring::registrable_domain(host).value_or(host); }
 }  // namespace
 
 // What a front has checked, with the key that is the owner's here, too, is not checked again.
@@ -74,9 +79,9 @@ Task<Result<Authentic>> Authenticator::authenticate(HttpRequest request, Gone go
   CO_TRY(Signer found, co_await signer(claims, std::move(asked)));
   Authentic& known = found.authentic;
   if (request.method == "GET") co_return std::move(known);
-  const std::string host = host_of(known.actor.id);
+  const std::string domain = domain_of(host_of(known.actor.id));
   for (const signatures::SignatureClaim& claim : claims) {
-    CO_TRY_VOID(co_await check_ahead(host, claim.signed_at));
+    CO_TRY_VOID(co_await check_ahead(domain, claim.signed_at));
   }
   if (!replays_.insert(claims, clock_.wall_now()))
     co_return fail(ErrorCode::kConflict, "this signed request was received before");
@@ -88,24 +93,31 @@ Task<Result<Authentic>> Authenticator::authenticate(HttpRequest request, Gone go
 Authenticator::Latest Authenticator::read_ahead(const std::string& text) {
   Latest latest;
   for (const auto& [host, time] : json::parse_object(text).value_or(json::object()))
-    if (time.is_int64()) latest[host] = WallTime(Duration(time.get_int64()));
+    if (time.is_int64()) {
+      WallTime& of_domain = latest[domain_of(host)];  // an older version wrote hosts
+      of_domain = std::max(of_domain, WallTime(Duration(time.get_int64())));
+    }
   return latest;
 }
 
+bool Authenticator::is_from_before(const std::string& domain, WallTime signed_at) const {
+  const auto covers = [&](const std::string& name) {
+    const auto before = taken_before_.find(name);
+    return before != taken_before_.end() && signed_at <= before->second;
+  };
+  return covers(domain) || covers("");
+}
+
 // Written down before the request is acted on. Clocks that are right never come here.
-Task<Result<void>> Authenticator::check_ahead(std::string host, WallTime signed_at) {
-  if (const auto before = taken_before_.find(host);
-      before != taken_before_.end() && signed_at <= before->second)
+Task<Result<void>> Authenticator::check_ahead(std::string domain, WallTime signed_at) {
+  if (is_from_before(domain, signed_at))
     co_return fail(ErrorCode::kBusy, "signature may be from before this node started; sign again");
   const WallTime now = clock_.wall_now();
   if (signed_at <= now || !save_ahead_) co_return Result<void>();
   std::erase_if(ahead_, [now](const auto& entry) { return entry.second < now; });
-  WallTime& latest = ahead_[host];
+  if (ahead_.size() >= kAheadMax && !ahead_.contains(domain)) domain.clear();
+  WallTime& latest = ahead_[domain];
   if (signed_at <= latest) co_return Result<void>();
-  if (ahead_.size() > kAheadMax) {
-    ahead_.erase(host);
-    co_return fail(ErrorCode::kUnavailable, "too many sign with dates in the future; check the clock");
-  }
   latest = signed_at;
   json::object all;
   for (const auto& [name, time] : ahead_) all[name] = to_ms(time);

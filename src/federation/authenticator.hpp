@@ -37,8 +37,10 @@ struct Authentic {
   std::vector<signatures::SignatureClaim> claims = {};  // all that the request had
 };
 
-// Signatures dated ahead that were taken, by the host of the actor: what was signed so before a restart could
-// be sent again after it. Kept across restarts as text; without `save` they are forgotten.
+// Signatures dated ahead that were taken, by the registered domain of the actor: what was signed so before a
+// restart could be sent again after it. Kept across restarts as text; without `save` they are forgotten.
+// Hosts below a domain cost nothing, so they share an entry; and where there are many domains, the rest of
+// them do. So nobody is refused for what others do, except for minutes after a restart.
 struct DatedAhead {
   std::optional<std::string> saved = {};
   std::function<Task<Result<void>>(std::string)> save = {};
@@ -103,9 +105,10 @@ class Authenticator {
   Task<Result<Signer>> signer(Claims claims, Asked asked);
   Task<bool> is_genuine(signatures::SignatureClaim claim, crypto::PublicKey key, std::string checked);
 
-  using Latest = std::map<std::string, WallTime>;  // by host
+  using Latest = std::map<std::string, WallTime>;  // by domain; empty: all the others
   static Latest read_ahead(const std::string& text);
-  Task<Result<void>> check_ahead(std::string host, WallTime signed_at);
+  [[nodiscard]] bool is_from_before(const std::string& domain, WallTime signed_at) const;
+  Task<Result<void>> check_ahead(std::string domain, WallTime signed_at);
 
   signatures::SignaturePolicy policy_;
   const std::function<Task<Result<void>>(std::string)> save_ahead_;

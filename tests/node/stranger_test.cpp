@@ -267,11 +267,37 @@ TEST_F(Stranger, WhatWasDatedAheadIsNotTakenAgainAfterARestart) {
   settle(std::chrono::seconds(10));
   start(config());
   expect_refused(request, 503, "busy", "before this node started");
-  const Author bob = make_author("https://other.home.example/users/bob");
-  const PostText theirs{.uri = "https://other.home.example/notes/1", .author = bob.id, .tags = {"cats"}};
-  EXPECT_EQ(post_signed(create_text(theirs), bob).status, 202) << "others are not concerned";
+  const Author bob = make_author("https://far.example/users/bob");
+  EXPECT_EQ(post_signed(follow_text(bob, {origin + "/tag/cats"}), bob).status, 202)
+      << "others are not concerned";
   settle(std::chrono::minutes(5));
   EXPECT_EQ(post_signed(create_text(post), alice).status, 202);
+}
+
+TEST_F(Stranger, OneDomainThatSignsAheadLeavesRoomToOthers) {
+  config::Config without = config();
+  without.budgets = {};  // these would be in the way first
+  start(std::move(without));
+  const auto sign_ahead = [this](const std::string& host, std::chrono::seconds by) {
+    const Author author = make_author(fmt::format("https://{}/users/u", host));
+    const std::string body = delete_text(author.id + "/1", author.id);
+    return ask(signed_at(loop.wall_now() + by, author, body)).status;
+  };
+  for (int i = 0; i < 510; ++i)
+    EXPECT_EQ(sign_ahead(fmt::format("h{}.many.example", i), std::chrono::minutes(4)), 202);
+  EXPECT_EQ(sign_ahead("far.example", std::chrono::seconds(2)), 202);
+  const std::string kept = run(stores->meta.get("signed_ahead")).value().value_or("");
+  EXPECT_LT(kept.size(), 200U) << kept;
+  // Of however many domains something is kept, nobody is refused, and none of it is taken again.
+  for (int i = 0; i < 510; ++i)
+    EXPECT_EQ(sign_ahead(fmt::format("many{}.example", i), std::chrono::minutes(3)), 202);
+  const Author late = make_author("https://late.example/users/u");
+  const HttpRequest request =
+      signed_at(loop.wall_now() + std::chrono::seconds(90), late, follow_text(late, {origin + "/tag/cats"}));
+  EXPECT_EQ(ask(request).status, 202);
+  settle(std::chrono::seconds(10));
+  start(config());
+  expect_refused(request, 503, "busy", "before this node started");
 }
 
 TEST_F(Stranger, TheDefaultPortIsTheSameHost) {
