@@ -182,6 +182,12 @@ Task<Check> Doctor::look_at_database() {
   co_return well("database", fmt::format("a write took {} ms", took.count()));
 }
 
+// Nothing is expected of who was denied or is blocked.
+bool Doctor::is_kept_away(const json::object& instance, const std::string& host) const {
+  const bool may_use = json::get_flag(instance, "publishes") || json::get_flag(instance, "receives");
+  return (json::get_flag(instance, "decided") && !may_use) || patient_.blocks.of_host(host) != nullptr;
+}
+
 Checks Doctor::look_at_instances() const {
   Checks checks;
   std::map<std::string, unsigned> refusing;  // by host
@@ -189,6 +195,7 @@ Checks Doctor::look_at_instances() const {
   for (const json::value& element : patient_.instances.list()) {
     const json::object& instance = element.get_object();
     const std::string host = json::text_of(instance, "host");
+    if (is_kept_away(instance, host)) continue;
     const std::string name = "instance " + host;
     std::size_t links = 0;
     bool is_accepted = false;

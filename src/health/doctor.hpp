@@ -13,6 +13,7 @@
 #include "delivery/announcer.hpp"
 #include "delivery/owner_queue.hpp"
 #include "delivery/results.hpp"
+#include "federation/blocks.hpp"
 #include "health/check.hpp"
 #include "health/growth.hpp"
 #include "health/machine.hpp"
@@ -29,6 +30,7 @@ class Doctor {
     const config::Config& config;
     overlay::RingService& rings;
     const instances::Instances& instances;
+    const federation::Blocks& blocks;
     const delivery::OwnerQueue& owners;
     const delivery::Announcer& announcer;
     const Growth& growth;
@@ -72,6 +74,7 @@ class Doctor {
   Task<Check> look_at_clock(OtherNodes others);
   [[nodiscard]] Check look_at_proxy();
   Task<Check> look_at_database();
+  [[nodiscard]] bool is_kept_away(const json::object& instance, const std::string& host) const;
   [[nodiscard]] Checks look_at_instances() const;
 
   const Patient patient_;

@@ -193,8 +193,8 @@ Health::Health(Parts& parts)
              parts.environment.sizes, parts.speech.runtime),
       reach(parts.config.address, parts.speech.client, parts.speech.authenticator, parts.environment.http,
             parts.speech.budget, parts.speech.runtime),
-      doctor({parts.config, parts.rings.service, parts.instances.instances, parts.relay.owners,
-              parts.relay.announcer, growth},
+      doctor({parts.config, parts.rings.service, parts.instances.instances, parts.speech.blocks,
+              parts.relay.owners, parts.relay.announcer, growth},
              parts.environment.machine, reach, parts.speech.runtime),
       control(doctor, parts.environment.machine) {}
 

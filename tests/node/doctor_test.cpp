@@ -183,6 +183,27 @@ TEST_F(DoctorTest, AReloadWelcomesTheInstancesThatItNames) {
   EXPECT_THAT(accepted(make_author("https://other.example/actor")), Contains("Accept"));
 }
 
+TEST_F(DoctorTest, NobodyIsInvitedWhoWasDeniedOrIsBlocked) {
+  const auto named = [this] {
+    std::string names;
+    const json::object report = *json::parse_object(control("/doctor").body);
+    for (const json::value& one : report.at("checks").as_array())
+      names += json::text_of(one.as_object(), "name") + "\n";
+    return names;
+  };
+  const auto permit = [this](const char* host, bool may) {
+    const json::object wish = {{"host", host}, {"publishes", may}, {"receives", false}};
+    ASSERT_EQ(control("/instances/permit", json::serialize(wish)).status, 200);
+  };
+  for (const char* host : {"friend.example", "never.example", "spam.example"}) permit(host, true);
+  EXPECT_THAT(named(), HasSubstr("instance never.example"));
+  permit("never.example", false);
+  control("/blocks/add", R"({"kind": "domain", "what": "spam.example"})");
+  EXPECT_THAT(named(), HasSubstr("instance friend.example"));
+  EXPECT_THAT(named(), Not(HasSubstr("never.example")));
+  EXPECT_THAT(named(), Not(HasSubstr("spam.example")));
+}
+
 TEST(ChangedSettings, KnowADatabaseByMoreThanItsHost) {
   config::Config before;
   before.mastodon_database_host = "social.example";
