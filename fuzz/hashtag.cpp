@@ -3,6 +3,7 @@
 #include "fuzz/target.hpp"
 #include "hashtag/punycode.hpp"
 #include "hashtag/tag.hpp"
+#include "hashtag/typed.hpp"
 
 namespace tagring::fuzzing {
 namespace {
@@ -18,6 +19,10 @@ void check_tag(const Tag& tag) {
   const Result<Tag> named = Tag::from_actor_name(name);
   TR_ASSERT(named);
   TR_ASSERT(*named == tag);
+  for (const std::string& typed : {tag.canonical(), "#" + tag.canonical(), name}) {
+    const Result<Tag> taken = parse_typed_tag(typed);
+    TR_ASSERT(taken && *taken == tag);
+  }
 }
 
 }  // namespace
@@ -25,6 +30,10 @@ void check_tag(const Tag& tag) {
 void fuzz(std::string_view text) {
   const Result<Tag> tag = Tag::parse(text);
   if (tag) check_tag(*tag);
+  const Result<Tag> typed = parse_typed_tag(text);
+  if (typed) check_tag(*typed);
+  TR_ASSERT(typed || typed.error().code == ErrorCode::kInvalid);
+  TR_ASSERT(tags_meant_by(text).size() <= 5);
   const Result<Tag> with_hash = Tag::parse("#" + std::string(text));
   if (tag && with_hash) TR_ASSERT(*with_hash == *tag);
   const Result<Tag> named = Tag::from_actor_name(text);

@@ -7,7 +7,7 @@
 
 #include "base/bytes.hpp"
 #include "fediverse/domain.hpp"
-#include "hashtag/tag.hpp"
+#include "hashtag/typed.hpp"
 #include "http/url.hpp"
 
 namespace tagring::admin {
@@ -19,7 +19,9 @@ void InstanceControl::add_routes(Routes& routes) {
     return replied(std::move(reply));
   });
   routes.get("/instances/hashtags", [this](const Request& request) {
-    return replied(tag_sources_.describe(query_value(request.query, "host")));
+    const std::string host = fediverse::domain_in(query_value(request.query, "host"));
+    if (!is_host_name(host)) return replied(fail(ErrorCode::kInvalid, "'" + host + "' is no host name"));
+    return replied(tag_sources_.describe(host));
   });
   routes.post("/instances/permit", [this](Request request) { return permit(std::move(request.body)); });
   routes.post("/instances/subscribe",
@@ -109,7 +111,7 @@ Task<Reply> GroupControl::follow(json::object body) {
     const std::string_view path = std::string_view(group).substr(0, group.find_last_not_of('/') + 1);
     name = path.substr(path.rfind('/') + 1);
   }
-  const Result<Tag> tag = Tag::parse(name);
+  const Result<Tag> tag = parse_typed_tag(name);
   if (!tag)
     co_return fail(ErrorCode::kInvalid, "name the hashtag whose actor is to follow: " + tag.error().message);
   CO_TRY_VOID(blocks_.check_actor(group));

@@ -7,7 +7,7 @@
 #include "federation/blocks.hpp"
 #include "fediverse/blocklist.hpp"
 #include "fediverse/domain.hpp"
-#include "hashtag/tag.hpp"
+#include "hashtag/typed.hpp"
 #include "http/url.hpp"
 #include "ring/public_suffix.hpp"
 
@@ -36,7 +36,7 @@ Result<federation::Block> block_in(const json::object& body) {
   if (block.kind == BlockKind::kDomain) {
     TRY(block.what, host_in(body, "what"));
   } else if (block.kind == BlockKind::kTag) {
-    TRY(const Tag tag, Tag::parse(block.what));
+    TRY(const Tag tag, parse_typed_tag(block.what));
     block.what = tag.canonical();
   } else if (!Url::parse(block.what)) {
     return fail(ErrorCode::kInvalid, "an author is named by the URL of the actor");

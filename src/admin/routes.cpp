@@ -5,6 +5,7 @@
 
 #include "base/assert.hpp"
 #include "base/bytes.hpp"
+#include "hashtag/typed.hpp"
 #include "http/url.hpp"
 
 namespace tagring::admin {
@@ -40,29 +41,9 @@ std::uint64_t number_in(std::string_view query, std::string_view name, std::uint
 
 std::string text_in(const json::object& body, std::string_view key) { return json::text_of(body, key); }
 
-namespace {
+Result<Tag> tag_in(const json::object& body) { return parse_typed_tag(text_in(body, "tag")); }
 
-constexpr std::size_t kShownMax = 100;  // bytes of what somebody typed
-
-// Tag::parse passes over what cannot stand in a hashtag, as it must with what other servers write. Here
-// somebody who types two words means something else.
-Result<Tag> parse_typed(std::string_view text) {
-  if (text.find_first_of(" \t\r\n") != std::string_view::npos)
-    return fail(ErrorCode::kInvalid, fmt::format("'{}' has a space in it: a hashtag is one word", text));
-  Result<Tag> tag = Tag::parse(text);
-  if (tag) return tag;
-  std::string_view because = tag.error().message;
-  if (constexpr std::string_view kSubject = "hashtag "; because.starts_with(kSubject))
-    because.remove_prefix(kSubject.size());
-  return fail(ErrorCode::kInvalid,
-              fmt::format("'{}' is no hashtag: it {}", cut_utf8(text, kShownMax), because));
-}
-
-}  // namespace
-
-Result<Tag> tag_in(const json::object& body) { return parse_typed(text_in(body, "tag")); }
-
-Result<Tag> tag_in(std::string_view query) { return parse_typed(query_value(query, "tag")); }
+Result<Tag> tag_in(std::string_view query) { return parse_typed_tag(query_value(query, "tag")); }
 
 Result<std::vector<Tag>> tags_in(const json::object& body) {
   std::vector<Tag> tags;
@@ -70,7 +51,7 @@ Result<std::vector<Tag>> tags_in(const json::object& body) {
   json::for_each(json::find(body, "tags"), [&](const json::value& element) {
     if (!readable) return;
     const Result<Tag> tag =
-        parse_typed(element.is_string() ? std::string_view(element.get_string()) : std::string_view());
+        parse_typed_tag(element.is_string() ? std::string_view(element.get_string()) : std::string_view());
     if (!tag) {
       readable = std::unexpected(tag.error());
     } else {

@@ -5,7 +5,7 @@
 #include "base/json.hpp"
 #include "cli/commands.hpp"
 #include "cli/exit.hpp"
-#include "hashtag/tag.hpp"
+#include "hashtag/typed.hpp"
 
 namespace tagring::cli {
 namespace {
@@ -16,7 +16,7 @@ struct KeyOptions {
 };
 
 int show_key(const KeyOptions& options) {
-  const Result<Tag> tag = Tag::parse(options.tag);
+  const Result<Tag> tag = parse_typed_tag(options.tag);
   if (!tag) return report(tag.error());
   if (options.json) {
     const json::object out{

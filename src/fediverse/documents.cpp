@@ -5,6 +5,7 @@
 
 #include "base/bytes.hpp"
 #include "fediverse/vocabulary.hpp"
+#include "hashtag/typed.hpp"
 #include "http/url.hpp"
 
 namespace tagring::fediverse {
@@ -92,29 +93,12 @@ bool has_scheme(std::string_view uri) {
 
 // Of hashtags, whatever is no letter is left out of what people write. Of a name it is not: whoever looks for
 // "a.b" must not find "ab", and follow that.
-bool is_left_out(std::string_view character) {
-  if (character.size() == 1) {
-    const char c = character[0];
-    return !(c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'));
-  }
-  // Combining marks become one with the letter before.
-  if (character >= "\u0300" && character <= "\u036f" && character.size() == 2) return false;
-  const Result<Tag> among = Tag::parse("a" + std::string(character) + "a");
-  return !among || among->canonical() == "aa";
-}
-
 bool is_name(std::string_view name) {
   // Longer ones are no hashtags.
   if (name.size() > 4 * Tag::kSizeMax || !is_utf8(name)) return false;
-  const bool is_punycode = ascii_lower(name.substr(0, 4)) == "xn--";
-  while (!name.empty()) {
-    std::size_t size = 1;
-    while (size < name.size() && (static_cast<unsigned char>(name[size]) & 0xC0U) == 0x80U) ++size;
-    const bool is_of_punycode = is_punycode && name[0] == '-';
-    if (!is_of_punycode && is_left_out(name.substr(0, size))) return false;
-    name.remove_prefix(size);
-  }
-  return true;
+  std::string letters(name);
+  if (ascii_lower(name.substr(0, 4)) == "xn--") std::erase(letters, '-');
+  return first_left_out(letters).empty();
 }
 
 std::optional<Tag> tag_below(std::string_view url, const std::string& prefix,

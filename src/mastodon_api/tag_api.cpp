@@ -5,6 +5,7 @@
 
 #include "base/bytes.hpp"
 #include "base/counted.hpp"
+#include "hashtag/typed.hpp"
 #include "http/url.hpp"
 #include "mastodon_api/timeline_query.hpp"
 #include "posts/ids.hpp"
@@ -24,6 +25,13 @@ std::optional<std::string> named(std::string_view path, std::string_view prefix,
   path.remove_prefix(prefix.size());
   path.remove_suffix(suffix.size());
   return percent_decode(path).value_or("");
+}
+
+// As in Mastodon a name has to be one here, while timelines take what can be read of it.
+Result<Tag> named_tag(const federation::Blocks& blocks, std::string_view name) {
+  if (name.contains('/')) return offered_tag(blocks, name);
+  TRY(const Tag tag, parse_typed_tag(name));
+  return offered_tag(blocks, tag.canonical());
 }
 
 }  // namespace
@@ -64,7 +72,7 @@ Task<json::object> TagApi::describe(Tag tag) {
 }
 
 Task<HttpResponse> TagApi::tag(ApiRequest request, std::string name) {
-  const Result<Tag> tag = offered_tag(blocks_, name);
+  const Result<Tag> tag = named_tag(blocks_, name);
   if (!tag) co_return api_error(tag.error());
   json::object entity = co_await describe(*tag);
   co_return api_response(entity);
@@ -86,7 +94,7 @@ Task<HttpResponse> TagApi::trending(std::string query) {
 }
 
 Task<HttpResponse> TagApi::days(std::string name, std::string query) {
-  const Result<Tag> tag = offered_tag(blocks_, name);
+  const Result<Tag> tag = named_tag(blocks_, name);
   if (!tag) co_return api_error(tag.error());
   const auto today = std::chrono::floor<std::chrono::days>(clock_.wall_now());
   const std::string from_text = query_value(query, "from");

@@ -7,6 +7,7 @@
 #include "base/bytes.hpp"
 #include "base/json.hpp"
 #include "fediverse/negotiation.hpp"
+#include "hashtag/typed.hpp"
 #include "http/url.hpp"
 #include "web/assets.hpp"
 #include "web/html.hpp"
@@ -87,6 +88,12 @@ std::string tag_items(const json::value* list) {
   return items.empty() ? items : "<ul class=\"tag-list\">" + items + "</ul>";
 }
 
+std::string links_to(const std::vector<Tag>& tags) {
+  std::string items;
+  for (const Tag& tag : tags) items += "<li>" + tag_link(tag.canonical()) + "</li>";
+  return "<ul class=\"tag-list\">" + items + "</ul>";
+}
+
 // The actor that a page is about, for servers that are given the page's address, and for those that mark a
 // link in a profile as the actor's own if the page links back.
 std::string links_to_actor(std::string_view actor) {
@@ -133,8 +140,9 @@ Task<HttpResponse> Site::answer(HttpRequest request) {
   }
   const std::string rest = path.substr(kTags.size());
   if (rest.ends_with("/follow")) {
-    const Result<Tag> found = Tag::parse(percent_decode(rest.substr(0, rest.size() - 7)).value_or(""));
-    if (!found) co_return page("No such hashtag", "<h1>No such hashtag</h1>", 404);
+    const std::string name = percent_decode(rest.substr(0, rest.size() - 7)).value_or("");
+    const Result<Tag> found = parse_typed_tag(name);
+    if (!found) co_return no_such_hashtag(name, found.error());
     const bool as_json = request.headers.find("Accept").value_or("").starts_with("application/json");
     co_return by_accept(co_await follow(*found, query_value(query, "account"), as_json, request.peer));
   }
@@ -153,6 +161,14 @@ std::string Site::moved_page(const std::string& target) const {
 HttpResponse Site::page(std::string title, std::string main, int status) const {
   PageParts parts{.status = status, .title = std::move(title), .main = std::move(main)};
   return make_page(parts, options_.authority, options_.contact);
+}
+
+HttpResponse Site::no_such_hashtag(const std::string& name, const Error& error) const {
+  const std::vector<Tag> meant = tags_meant_by(name);
+  return page("No such hashtag",
+              fmt::format("<h1>No such hashtag</h1>\n<p>{}</p>\n{}", escape(error.message),
+                          meant.empty() ? std::string() : links_to(meant)),
+              404);
 }
 
 Task<HttpResponse> Site::ask_api(std::string target, IpAddress reader) {
@@ -194,10 +210,13 @@ Task<HttpResponse> Site::search(std::string query, IpAddress reader) {
       if (status.is_object()) found += render_post(status.get_object(), clock_.wall_now());
     });
   }
-  // A hashtag need not be known here to have a timeline. But an address is none.
-  if (const Result<Tag> tag = Tag::parse(text);
-      tag && text.find_first_of("/@") == std::string::npos && !found.contains(tag_link(tag->canonical())))
-    found += "<ul class=\"tag-list\"><li>" + tag_link(tag->canonical()) + "</li></ul>";
+  // A hashtag need not be known here to have a timeline.
+  if (const Result<Tag> tag = parse_typed_tag(text); tag && !found.contains(tag_link(tag->canonical()))) {
+    found += links_to({*tag});
+  } else if (!tag && found.empty() && !text.contains('@')) {
+    if (const std::vector<Tag> meant = tags_meant_by(text); !meant.empty())
+      found = "<p class=\"notice\">Nothing was found. Perhaps this was meant:</p>" + links_to(meant);
+  }
   if (found.empty()) found = "<p class=\"notice\">Nothing was found. A hashtag has at least one letter.</p>";
   PageParts parts{.title = text + " – " + options_.authority, .search = text};
   parts.main =
@@ -209,11 +228,8 @@ Task<HttpResponse> Site::tag(std::string rest, std::string query, IpAddress read
   const bool has_slash = rest.ends_with('/');
   if (has_slash) rest.pop_back();
   const std::string name = percent_decode(rest).value_or("");
-  // Also as its actor is called.
-  const Result<Tag> tag = Tag::from_actor_name(name);
-  if (!tag || rest.contains('/'))
-    co_return page("No such hashtag",
-                   "<h1>No such hashtag</h1><p>" + escape(tag ? name : tag.error().message), 404);
+  const Result<Tag> tag = parse_typed_tag(name);  // also as its actor is called
+  if (!tag) co_return no_such_hashtag(name, tag.error());
   const std::string own = std::string(kTags) + percent_encode(tag->canonical());
   if (has_slash || name != tag->canonical()) co_return redirect(301, query.empty() ? own : own + "?" + query);
   const TagView view = TagView::parse(query);

@@ -32,6 +32,8 @@ class Site {
   // Where a reader finds that page now; empty if here.
   [[nodiscard]] std::string moved_page(const std::string& target) const;
   [[nodiscard]] HttpResponse page(std::string title, std::string main, int status = 200) const;
+  // What was typed is none, and what may have been meant.
+  [[nodiscard]] HttpResponse no_such_hashtag(const std::string& name, const Error& error) const;
   Task<HttpResponse> home(IpAddress reader);
   Task<HttpResponse> search(std::string query, IpAddress reader);
   Task<HttpResponse> tag(std::string rest, std::string query, IpAddress reader);

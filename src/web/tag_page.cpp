@@ -5,6 +5,7 @@
 
 #include "base/bytes.hpp"
 #include "base/time.hpp"
+#include "hashtag/typed.hpp"
 #include "http/url.hpp"
 #include "web/html.hpp"
 #include "web/posts.hpp"
@@ -14,16 +15,22 @@ namespace {
 
 constexpr std::size_t kPageSize = 20;
 constexpr std::size_t kIdMax = 100;
+constexpr std::size_t kWrongMax = 3;  // are told
 
-std::vector<std::string> words(std::string_view text) {
+// The hashtags of a field; what of it is none goes to `wrong`, with the reason.
+std::vector<std::string> words(std::string_view text, std::vector<std::string>* wrong) {
   constexpr std::string_view kBetween = " ,#\t\r\n";
   std::vector<std::string> result;
   while (result.size() < TagView::kTagsMax) {
     text.remove_prefix(std::min(text.find_first_not_of(kBetween), text.size()));
     if (text.empty()) break;
-    const std::size_t end = std::min(text.find_first_of(kBetween), text.size());
-    result.emplace_back(text.substr(0, end));
-    text.remove_prefix(end);
+    const std::string word(text.substr(0, text.find_first_of(kBetween)));
+    text.remove_prefix(word.size());
+    if (const Result<Tag> tag = parse_typed_tag(word)) {
+      result.push_back(word);
+    } else if (wrong->size() < kWrongMax) {
+      wrong->push_back(tag.error().message);
+    }
   }
   return result;
 }
@@ -103,10 +110,12 @@ std::string pager(const Tag& tag, const TagView& view, const json::array& status
 
 TagView TagView::parse(std::string_view query) {
   TagView view;
-  view.any = words(query_value(query, "any"));
-  view.all = words(query_value(query, "all"));
-  view.none = words(query_value(query, "none"));
-  view.until = day(query_value(query, "until").substr(0, 10));
+  view.any = words(query_value(query, "any"), &view.wrong);
+  view.all = words(query_value(query, "all"), &view.wrong);
+  view.none = words(query_value(query, "none"), &view.wrong);
+  const std::string until(cut_utf8(query_value(query, "until"), 10));
+  view.until = day(until);
+  if (view.until != until) view.wrong.push_back(fmt::format("'{}' is no day such as 2026-05-01", until));
   view.max_id = query_value(query, "max_id").substr(0, kIdMax);
   view.min_id = query_value(query, "min_id").substr(0, kIdMax);
   return view;
@@ -155,10 +164,15 @@ std::string render_tag_page(const Tag& tag, const TagView& view, std::string_vie
                : "<section class=\"chart\"></section>\n<div class=\"tools\">" + filters(tag, view) +
                      R"(<label class="inline switch scripted"><input type="checkbox" disabled> )"
                      "Load images</label></div>\n";
-  return fmt::format(
-      "<div id=\"app\" data-tag=\"{0}\">\n<h1 class=\"tag-title\"><bdi>#{0}</bdi></h1>\n{1}\n{2}"
-      "<section aria-label=\"Posts\" class=\"feed\">\n{3}</section>\n</div>\n",
-      escape(tag.canonical()), follow_box(tag, authority), tools, posts);
+  std::string wrong;
+  for (const std::string& why : view.wrong)
+    wrong += fmt::format("<p class=\"notice\" role=\"status\">{}</p>\n", escape(why));
+  // Before what the script draws.
+  return wrong +
+         fmt::format(
+             "<div id=\"app\" data-tag=\"{0}\">\n<h1 class=\"tag-title\"><bdi>#{0}</bdi></h1>\n{1}\n{2}"
+             "<section aria-label=\"Posts\" class=\"feed\">\n{3}</section>\n</div>\n",
+             escape(tag.canonical()), follow_box(tag, authority), tools, posts);
 }
 
 }  // namespace tagring::web

@@ -20,6 +20,7 @@ struct TagView {
   std::string until = {};  // a day
   std::string max_id = {};
   std::string min_id = {};
+  std::vector<std::string> wrong = {};  // what of that is no hashtag or no day, and is left out
 
   // Of each list the first kTagsMax words.
   static constexpr std::size_t kTagsMax = 4;

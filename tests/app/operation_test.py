@@ -352,6 +352,14 @@ def answers_to_mistakes(network):
     for verb in ["subscribe", "unsubscribe"]:
         done = run(network, verb, "two words", *config)
         check(f"{verb} two words", done.returncode == 2 and "a hashtag is one word" in done.stderr, done.stdout + done.stderr)
+    for words, says in [(["subscribe", "https://mastodon.social/tags/cats"], 'is an address, and no hashtag, did you mean "cats"?'), (["subscribe", "@cats@tags.oak.example"], 'is an account, and no hashtag, did you mean "cats"?'),
+                        (["query", "cats,dogs"], 'did you mean "cats" "dogs"?'), (["block", "add", "tag", "a b"], "a hashtag is one word"), (["block", "remove", "tag", "a b"], "a hashtag is one word"),
+                        (["owners", "c++"], 'did you mean "c"?'), (["audit", "c++"], 'did you mean "c"?'), (["feed", "--tag", "c++"], 'did you mean "c"?'), (["takedown", "c++", "https://x.example/1"], 'did you mean "c"?'),
+                        (["instance", "subscribe", "x.example", "c++"], 'did you mean "c"?'), (["instance", "replay", "x.example", "c++"], 'did you mean "c"?'),
+                        (["followers-check", "--server", "x.example", "--tag", "c++"], 'did you mean "c"?'), (["instance", "hashtags", "nope nope"], "'nope nope' is no host name")]:
+        done = run(network, *words, *config)
+        check(f"tagring {' '.join(words)} names what is wrong", done.returncode == 2 and says in done.stderr, (done.returncode, done.stdout + done.stderr))
+    check("key of what is no hashtag", "a hashtag is one word" in run(network, "key", "a b").stderr)
     done = run(network, "subscribe", "cats", "1234", *config)
     check("which of several is no hashtag", done.returncode == 2 and "'1234' is no hashtag: it has no letter" in done.stderr, done.stdout + done.stderr)
     done = run(network, "unsubscribe", "neversubscribed", *config)

@@ -326,6 +326,11 @@ TEST_F(Reading, AHashtagSaysHowMuchItWasUsed) {
     EXPECT_THAT(list(get(std::string("/api/v1/trends/tags") + most)), SizeIs(1)) << most;
   EXPECT_THAT(list(get("/api/v1/trends/tags?limit=abc")), IsEmpty());
   EXPECT_EQ(get("/api/v1/tags/%21").status, 422);
+  for (const char* path : {"/api/v1/tags/cats,dogs", "/api/tagring/tags/cats,dogs/days"}) {
+    const HttpResponse response = get(path);
+    EXPECT_EQ(response.status, 422) << path;
+    EXPECT_THAT(response.body, HasSubstr("did you mean")) << path;
+  }
 }
 
 TEST_F(Reading, WhatIsOldOrGoneIsNotInUse) {

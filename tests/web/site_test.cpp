@@ -158,6 +158,32 @@ TEST_F(SiteTest, SearchFindsAHashtagThatNobodyHasUsedYet) {
   EXPECT_THAT(get("/search?q=%22%3E%3Cscript%3E").body, Not(HasSubstr("<script>")));
 }
 
+TEST_F(SiteTest, SearchSaysWhatWasPerhapsMeant) {
+  api_answer.body = R"({"hashtags":[],"statuses":[]})";
+  const std::string page = get("/search?q=cats%2Cdogs").body;
+  EXPECT_THAT(page, HasSubstr(R"(<a href="/tags/cats")"));
+  EXPECT_THAT(page, HasSubstr(R"(<a href="/tags/dogs")"));
+  EXPECT_THAT(page, Not(HasSubstr("catsdogs")));
+}
+
+TEST_F(SiteTest, WhatIsNoHashtagLeadsToNoOther) {
+  const HttpResponse response = get("/tags/cats,dogs");
+  EXPECT_EQ(response.status, 404);
+  EXPECT_THAT(response.body, HasSubstr(R"(<a href="/tags/dogs")"));
+  EXPECT_THAT(response.body, HasSubstr("cannot stand in one"));
+  EXPECT_EQ(get("/tags/cats,dogs/follow?account=me%40far.example").status, 404);
+}
+
+TEST_F(SiteTest, WhatIsWrongInTheFieldsIsSaid) {
+  const std::string page = get("/tags/cats?any=Tea+c%2B%2B&none=%21%21&until=garbage").body;
+  EXPECT_THAT(page, HasSubstr("&#39;c++&#39; is no hashtag"));
+  EXPECT_THAT(page, HasSubstr("&#39;!!&#39; is no hashtag"));
+  EXPECT_THAT(page, HasSubstr("&#39;garbage&#39; is no day"));
+  EXPECT_THAT(asked.back(), HasSubstr("any[]=Tea&"));
+  EXPECT_THAT(asked.back(), Not(HasSubstr("c%2B")));
+  EXPECT_THAT(get("/tags/cats?any=Tea&until=2026-05-01").body, Not(HasSubstr("class=\"notice\" role")));
+}
+
 TEST_F(SiteTest, WhatNobodyUsesComesLastAmongWhatIsFound) {
   api_answer.body = R"({"hashtags":[{"name":"hedge","history":[{"uses":"0"}]},)"
                     R"({"name":"hedgehog","history":[{"uses":"77"}]}],"statuses":[]})";

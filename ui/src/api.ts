@@ -97,7 +97,9 @@ export class View {
     search: string,
   ) {
     const query = new URLSearchParams(search);
-    const words = (name: string) => (query.get(name) ?? "").split(/[\s,#]+/).filter(Boolean).slice(0, 4);
+    // What is no hashtag is left out, as the page says above this.
+    const isHashtag = (word: string) => /^[\p{L}\p{N}\p{M}\p{Cf}_·・]+$/u.test(word);
+    const words = (name: string) => (query.get(name) ?? "").split(/[\s,#]+/).filter(isHashtag).slice(0, 4);
     this.any = words("any");
     this.all = words("all");
     this.none = words("none");
