@@ -94,6 +94,52 @@ std::string wrong_option(CLI::App& app, int argc, char** argv) {
   return {};
 }
 
+// As the help writes words that are not options: "WHAT".
+std::string upper(std::string name) {
+  std::ranges::transform(name, name.begin(), [](char c) { return c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c; });
+  return name;
+}
+
+// An option of the command that begins the next word, where a value had to be: "--name --config x".
+std::string missing_value(CLI::App& app, int argc, char** argv) {
+  CLI::App* at = &app;
+  std::string path = "tagring";
+  int i = 1;
+  for (; i < argc; ++i) {
+    const std::string word = argv[i];
+    const auto named =
+        at->get_subcommands([&word](const CLI::App* command) { return command->check_name(word); });
+    if (named.empty()) break;
+    at = named.front();
+    path += " " + word;
+  }
+  for (; i + 1 < argc; ++i) {
+    const CLI::Option* option = at->get_option_no_throw(argv[i]);
+    const bool takes_one = std::string_view(argv[i]).starts_with("--") && option != nullptr &&
+                           option->get_items_expected_min() > 0;
+    if (takes_one && std::string_view(argv[i + 1]).starts_with("--") &&
+        at->get_option_no_throw(argv[i + 1]) != nullptr)
+      return fmt::format("{} needs a value; see {} --help", argv[i], path);
+  }
+  return {};
+}
+
+// What the command cannot do without, and was not given; empty if there is no such thing.
+std::string missing_option(CLI::App& app) {
+  CLI::App* at = &app;
+  std::string path = "tagring";
+  while (!at->get_subcommands().empty()) {
+    at = at->get_subcommands().front();
+    path += " " + at->get_name();
+  }
+  for (const CLI::Option* option : at->get_options()) {
+    if (!option->get_required() || option->count() > 0) continue;
+    const std::string name = option->get_lnames().empty() ? upper(option->get_name()) : option->get_name();
+    return fmt::format("{} needs {} ({}); see {} --help", path, name, option->get_description(), path);
+  }
+  return {};
+}
+
 int run(int argc, char** argv) {
   CLI::App app("Hashtags that reach the whole fediverse: a node of the tagring network and its tools.",
                "tagring");
@@ -104,13 +150,16 @@ int run(int argc, char** argv) {
   for (const auto add : kCommands) add(app, status);
   if (const std::string wrong = wrong_command(app, argc, argv); argc > 1 && !wrong.empty())
     return cli::report(Error(ErrorCode::kInvalid, wrong));
+  if (const std::string wrong = missing_value(app, argc, argv); !wrong.empty())
+    return cli::report(Error(ErrorCode::kInvalid, wrong));
   try {
     app.parse(argc, argv);
   } catch (const CLI::ExtrasError& e) {
     const std::string wrong = wrong_option(app, argc, argv);
     return cli::report(Error(ErrorCode::kInvalid, wrong.empty() ? e.what() : wrong));
   } catch (const CLI::RequiredError& e) {  // of a command, where there is an option
-    const std::string wrong = wrong_option(app, argc, argv);
+    std::string wrong = wrong_option(app, argc, argv);
+    if (wrong.empty()) wrong = missing_option(app);
     return cli::report(Error(ErrorCode::kInvalid, wrong.empty() ? e.what() : wrong));
   } catch (const CLI::ParseError& e) {
     // Also thrown by --help and --version, with code 0.

@@ -6,6 +6,7 @@
 #include "base/json.hpp"
 #include "cli/commands.hpp"
 #include "cli/exit.hpp"
+#include "cli/number.hpp"
 #include "cli/one_of.hpp"
 #include "http/ip.hpp"
 #include "ring/contact.hpp"
@@ -53,7 +54,7 @@ void add_id(CLI::App& app, int& status) {
       ->required();
   command->add_option("--vserver", options->vserver, "Number of the virtual server on the node")
       ->required()
-      ->check(CLI::Range(0U, kVserverMax));
+      ->check(whole_number(0, kVserverMax));
   command->add_option("--scheme", options->scheme, "How IDs are made in the network (ring.id_scheme)")
       ->check(one_of({"spread", "paper"}))
       ->capture_default_str();

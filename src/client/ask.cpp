@@ -27,7 +27,11 @@ std::string where_else(const std::string& socket, const std::string& config_file
   const std::string start =
       fmt::format("no node answers at {}: start it with \"tagring run --config {}\"", socket, config_file);
   const Result<config::Config> config = config::Config::load(config_file);
-  if (!config || config->postgres.empty()) return start;
+  if (!config || config->postgres.empty()) {
+    return start +
+           ". If it runs, then since before node.data was changed in that file: restart it, or set node.data "
+           "back";
+  }
   if (const std::optional<machine::FrontHere> front = machine::find_front(*config)) {
     return fmt::format(
         "what runs here is a front, at {}: ask on the machine of its core{}{}", front->at,
@@ -80,6 +84,11 @@ int tell(const ControlOptions& options, const Result<json::object>& answer,
 
 int tell(const ControlOptions& options, const Result<json::object>& answer, std::string_view line) {
   return tell(options, answer, [line](const json::object&) { fmt::print("{}\n", line); });
+}
+
+bool has_items(const json::object& answer, std::string_view key) {
+  const json::value* list = json::find(answer, key);
+  return list != nullptr && list->is_array() && !list->get_array().empty();
 }
 
 std::int64_t number_of(const json::object& o, std::string_view key) {

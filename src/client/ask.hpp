@@ -32,6 +32,9 @@ int tell(const ControlOptions& options, const Result<json::object>& answer,
          const std::function<void(const json::object&)>& print);
 int tell(const ControlOptions& options, const Result<json::object>& answer, std::string_view line);
 
+// Whether that member is a list with something in it.
+bool has_items(const json::object& answer, std::string_view key);
+
 // A member of a JSON object for printing; 0 if absent.
 std::int64_t number_of(const json::object& o, std::string_view key);
 

@@ -39,8 +39,7 @@ int print_effect(const BlockOptions& options, const Result<json::object>& answer
     print_all("instances", options.preview ? "would drop the instance" : "dropped the instance");
     print_all("skipped", "passed over");
     print_all("suffixes", "note: every server of this ending falls under it:");
-    const json::value* lifted = json::find(effect, "lifted");
-    if (lifted != nullptr && lifted->is_array() && !lifted->get_array().empty())
+    if (has_items(effect, "lifted"))
       fmt::print(
           "Whoever such a block had turned away was told so, and comes back by asking again:\n"
           "instances add the relay, people follow the hashtag.\n");
@@ -49,11 +48,7 @@ int print_effect(const BlockOptions& options, const Result<json::object>& answer
 
 int list(const BlockOptions& options) {
   return tell(options.control, ask_node(options.control, "GET", "/blocks"), [&](const json::object& answer) {
-    const auto is_empty = [&](const char* key) {
-      const json::value* list = json::find(answer, key);
-      return list == nullptr || !list->is_array() || list->get_array().empty();
-    };
-    if (is_empty("blocks") && is_empty("separations")) fmt::print("nothing is blocked\n");
+    if (!has_items(answer, "blocks") && !has_items(answer, "separations")) fmt::print("nothing is blocked\n");
     json::for_each(json::find(answer, "blocks"), [](const json::value& value) {
       const json::object& block = value.get_object();
       std::string reason(json::text_of(block, "reason"));  // lists have some of several lines

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "cli/number.hpp"
 #include "client/ask.hpp"
 
 namespace tagring::client {
@@ -53,6 +54,7 @@ void print_server(const json::object& server) {
 
 int list(const FaspOptions& options) {
   return tell(options.control, ask_node(options.control, "GET", "/fasp"), [](const json::object& answer) {
+    if (!has_items(answer, "servers")) return fmt::print("no server uses this node as a FASP\n");
     fmt::print("{:<30} {:<44} {}\n", "server", "fingerprint of the key towards it", "capabilities");
     json::for_each(json::find(answer, "servers"),
                    [](const json::value& server) { print_server(server.get_object()); });
@@ -111,7 +113,7 @@ void add_fasp(CLI::App& app, int& status) {
   CLI::App* filling = add(*fasp, options, "backfill", "Ask a server for its old posts");
   filling->add_option("host", options->server, "Host name of the server")->required();
   filling->add_option("--posts", options->posts, "How many, from the newest on (1000, if it is not given)")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{100'000}));
+      ->check(cli::whole_number(1, 100'000));
   filling->callback([options, &status] { status = backfill(*options); });
   CLI::App* removing = add(*fasp, options, "remove", "End all dealings with a server");
   removing->add_option("host", options->server, "Host name of the server")->required();

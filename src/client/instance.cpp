@@ -77,6 +77,9 @@ int permit(const InstanceOptions& options, bool publishes, bool receives) {
   return tell(options.control, ask_node(options.control, "POST", "/instances/permit", body),
               [&](const json::object& answer) {
                 fmt::print("{}\n", text);
+                if (json::get_flag(answer, "suffix"))
+                  fmt::print("note: every server of this ending falls under it: {}\n",
+                             json::text_of(answer, "host"));
                 if ((publishes || receives) && yes_no(answer, "added") == "no")
                   fmt::print(
                       "It does not use this node as a relay now: its administrator adds the relay, "
@@ -113,9 +116,7 @@ int hashtags(const InstanceOptions& options) {
               ask_node(options.control, "GET", "/instances/hashtags?host=" + percent_encode(options.host)),
               [&](const json::object& answer) {
                 const json::object* reasons = json::get_object(answer, "reasons");
-                const json::value* tags = json::find(answer, "hashtags");
-                if (tags == nullptr || !tags->is_array() || tags->get_array().empty())
-                  fmt::print("no hashtags\n");
+                if (!has_items(answer, "hashtags")) fmt::print("no hashtags\n");
                 json::for_each(json::find(answer, "hashtags"), [&](const json::value& tag) {
                   const std::string name(tag.get_string());
                   std::string from;

@@ -11,6 +11,7 @@
 #include <string>
 #include <unistd.h>
 
+#include "cli/number.hpp"
 #include "client/ask.hpp"
 
 namespace tagring::client {
@@ -116,6 +117,7 @@ void print_row(const json::object& item) {
 int list(const InstanceReplayOptions& options) {
   return tell(options.control, ask_node(options.control, "GET", "/instances/replays"),
               [](const json::object& answer) {
+                if (!has_items(answer, "replays")) return fmt::print("no replay is under way\n");
                 fmt::print(kRow, "instance", "hashtag", "state", "sent/about", "skipped", "per min", "oldest",
                            "newest", "");
                 json::for_each(json::find(answer, "replays"),
@@ -159,16 +161,16 @@ void add_instance_replay(CLI::App& instance, int& status) {
   replay
       ->add_option("--max-posts", options->max_posts,
                    "How many, the newest ones (publish.replay_max_posts, if it is not given)")
-      ->check(CLI::Range(std::int64_t{1}, kNumberMax));
+      ->check(cli::whole_number(1, kNumberMax));
   replay->add_option("--per-minute", options->per_minute, "How many posts a minute (60, if it is not given)")
-      ->check(CLI::Range(std::int64_t{1}, kNumberMax));
+      ->check(cli::whole_number(1, kNumberMax));
   replay
       ->add_option(
           "--authors-per-day", options->authors_per_day,
           "Posts of how many authors a day (4, if it is not given; 0: any number). Mastodon counts a "
           "post under a hashtag on the day on which it comes: from five authors a day on, it takes "
           "the hashtag for trending, draws that day as its busiest, and writes to its moderators")
-      ->check(CLI::Range(std::int64_t{0}, kNumberMax));
+      ->check(cli::whole_number(0, kNumberMax));
   replay->add_flag(
       "--may-trend", options->may_trend,
       "With five authors a day or more: that may make a trend, and is wanted. On a terminal it is "

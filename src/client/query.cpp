@@ -4,6 +4,7 @@
 
 #include "base/bytes.hpp"
 #include "base/time.hpp"
+#include "cli/number.hpp"
 #include "client/ask.hpp"
 
 namespace tagring::client {
@@ -42,7 +43,7 @@ void add_query(CLI::App& app, int& status) {
   CLI::App* command = app.add_subcommand("query", "Show the posts under a hashtag, newest first");
   command->add_option("tag", options->tag, "The hashtag, with or without #")->required();
   command->add_option("--limit", options->limit, "How many")
-      ->check(CLI::Range(1U, 200U))
+      ->check(cli::whole_number(1, 200))
       ->capture_default_str();
   command->add_option("--before", options->before, "Cursor from an earlier answer: go on there");
   add_control_options(*command, options->control);

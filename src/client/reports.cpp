@@ -2,6 +2,7 @@
 #include <fmt/core.h>
 #include <memory>
 
+#include "cli/number.hpp"
 #include "client/ask.hpp"
 
 namespace tagring::client {
@@ -41,7 +42,7 @@ int list(const ReportsOptions& options) {
 CLI::App* add_one(CLI::App& parent, const std::shared_ptr<ReportsOptions>& options, const char* name,
                   const char* what) {
   CLI::App* command = parent.add_subcommand(name, what);
-  command->add_option("id", options->id, "Its number")->required();
+  command->add_option("id", options->id, "Its number")->required()->check(cli::whole_number(0, INT64_MAX));
   add_control_options(*command, options->control);
   command->footer(fmt::format("Example:\n  tagring report {} 7", name));
   return command;

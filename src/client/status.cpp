@@ -8,6 +8,7 @@
 
 #include "base/bytes.hpp"
 #include "base/time.hpp"
+#include "cli/number.hpp"
 #include "cli/terminal.hpp"
 #include "client/ask.hpp"
 
@@ -236,7 +237,15 @@ int show_feed(const FeedOptions& options) {
   if (options.follow) return follow_feed(options);
   return tell(
       options.control, ask_node(options.control, "GET", feed_target(options, options.after)),
-      [&](const json::object& answer) { json::for_each(json::find(answer, "entries"), print_entry); });
+      [&](const json::object& answer) {
+        json::for_each(json::find(answer, "entries"), print_entry);
+        if (has_items(answer, "entries")) return;
+        fmt::print(
+            "nothing{}{}: posts come of the hashtags that are subscribed (tagring show subscriptions) "
+            "or that are followed here\n",
+            options.tag.empty() ? "" : " under " + options.tag,
+            options.after ? fmt::format(" after {}", *options.after) : "");
+      });
 }
 
 }  // namespace
@@ -273,9 +282,10 @@ void add_feed(CLI::App& app, int& status) {
       app.add_subcommand("feed", "Show what a running node has received and announced, newest first");
   command->add_option("--tag", options->tag, "Only of that hashtag");
   command->add_flag("--follow", options->follow, "Go on with what comes, until Ctrl-C; oldest first");
-  command->add_option("--after", options->after, "Entries with a greater number, oldest first");
+  command->add_option("--after", options->after, "Entries with a greater number, oldest first")
+      ->check(cli::whole_number(0));
   command->add_option("--limit", options->limit, "How many")
-      ->check(CLI::Range(1U, 10'000U))
+      ->check(cli::whole_number(1, 10'000))
       ->capture_default_str();
   add_control_options(*command, options->control);
   command->footer("Example:\n  tagring feed --tag caturday --follow");

@@ -2,7 +2,6 @@
 #include "studies/sim.hpp"
 
 #include <cerrno>
-#include <charconv>
 #include <chrono>
 #include <cstdio>
 #include <cstring>
@@ -13,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/json.hpp"
+#include "cli/number.hpp"
 #include "config/file.hpp"
 #include "scenarios/scenario.hpp"
 
@@ -147,19 +147,11 @@ std::string why_not_writable(const std::string& path) {
   return fmt::format("{} cannot be written: {}", path, std::strerror(errno));
 }
 
-// A greater one would be the greatest there is, whatever was typed.
-std::string why_no_seed(const std::string& text) {
-  std::uint64_t seed = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seed);
-  return error == std::errc() && end == text.data() + text.size() ? ""
-                                                                  : text + " is no number from 0 to 2^64 - 1";
-}
-
 }  // namespace
 
 void add_common_options(CLI::App& command, std::uint64_t& seed, std::string& json) {
   command.add_option("--seed", seed, "Another seed, another run")
-      ->check(CLI::Validator(why_no_seed, ""))
+      ->check(cli::whole_number(0))
       ->capture_default_str();
   command.add_option("--json", json, "Write the figures to that file; - is standard output")
       ->check(CLI::Validator(why_not_writable, ""))

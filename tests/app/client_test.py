@@ -228,6 +228,44 @@ class Client(unittest.TestCase):
         self.assertEqual((checks["front"]["ok"], checks["front"]["detail"]), (False, "runs here at 10.0.0.6:7946, tagring 0.1.0, and its core at 10.0.0.5:7946 does not answer"))
         self.assertFalse({"node", "disk"} & set(checks))
 
+    def test_what_is_no_number_is_taken_for_none(self):
+        for number in ("-1", "99999999999999999999", "7x", "0x7", ""):
+            for arguments in (("feed", "--after", number), ("feed", "--limit", number), ("query", "cats", "--limit", number), ("report", "close", number),
+                              ("fasp", "backfill", "social.example", "--posts", number), ("instance", "replay", "social.example", "cats", "--max-posts", number)):
+                self.assertIn(f"'{number}' is no number from ", self.run_it(*arguments, code=2))
+        self.assertEqual(self.server.asked, [])
+        greatest = 2**64 - 1
+        self.server.answers = {f"/feed?limit=100&after={greatest}": {"entries": []}}
+        self.assertIn(f"nothing after {greatest}: ", self.run_it("feed", "--after", str(greatest)))
+
+    def test_an_empty_list_says_so(self):
+        self.server.answers = {"/feed?limit=100&tag=cats": {"entries": []}, "/instances/replays": {"replays": []}, "/fasp": {"servers": []}}
+        self.assertIn("nothing under cats: posts come of the hashtags that are subscribed", self.run_it("feed", "--tag", "cats"))
+        self.assertEqual(self.run_it("instance", "replays"), "no replay is under way\n")
+        self.assertEqual(self.run_it("fasp", "list"), "no server uses this node as a FASP\n")
+
+    def test_what_is_missing_is_named_with_what_it_is(self):
+        for arguments, says in [(("show",), "tagring show needs WHAT (Which list); see tagring show --help"), (("block", "add"), "tagring block add needs KIND (domain"),
+                                (("block", "add", "tag"), "tagring block add needs WHAT (Host name"), (("subscribe",), "tagring subscribe needs TAGS (Hashtags"),
+                                (("login", "--name"), "--name needs a value; see tagring login --help"), (("feed", "--tag"), "--tag needs a value; see tagring feed --help")]:
+            self.assertIn(says, self.run_it(*arguments, code=2))
+        done = subprocess.run([BINARY, "id", "--domain", "tags.example.net"], capture_output=True, text=True, timeout=60)
+        self.assertIn("tagring id needs --address (IPv6 or IPv4 address", done.stderr)
+        self.assertEqual(self.server.asked, [])
+
+    def test_who_lets_a_whole_ending_in_is_told(self):
+        self.server.answers = {"/instances/permit": {"host": "com", "publishes": True, "receives": True, "added": False, "suffix": True}}
+        self.assertIn("note: every server of this ending falls under it: com", self.run_it("instance", "allow", "com"))
+        self.server.answers["/instances/permit"]["suffix"] = False
+        self.assertNotIn("every server", self.run_it("instance", "allow", "com"))
+
+    def test_a_node_that_is_looked_for_in_the_wrong_folder(self):
+        self.config.write_text(self.config.read_text().replace("data = ", 'data = "/tmp/elsewhere" # '))
+        for command in ("reload", "status"):
+            shown = self.run_it(command, code=1)
+            self.assertIn("no node answers at /tmp/elsewhere/control.sock", shown)
+            self.assertIn("node.data was changed in that file", shown)
+
 
 if __name__ == "__main__":
     program = unittest.main(exit=False, verbosity=0)
