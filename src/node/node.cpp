@@ -16,6 +16,7 @@
 #include "fasp/fasp.hpp"
 #include "federation/version.hpp"
 #include "fediverse/documents.hpp"
+#include "fediverse/negotiation.hpp"
 #include "handover/transfer.hpp"
 #include "health/check.hpp"
 #include "health/probes.hpp"
@@ -185,6 +186,20 @@ HttpHandler by(Part& part) {
   return [&part](HttpRequest request) { return part.answer(std::move(request)); };
 }
 
+// Who reads with a browser is shown a page where nothing is.
+Task<HttpResponse> page_if_missing(HttpHandler handler, const web::Site* site, HttpRequest request) {
+  const bool is_reader = fediverse::prefers_html(request.headers.joined("Accept").value_or(""));
+  HttpResponse response = co_await handler(std::move(request));
+  if (response.status == 404 && is_reader) response = site->missing();
+  co_return response;
+}
+
+HttpHandler for_readers(HttpHandler handler, const web::Site& site) {
+  return [handler = std::move(handler), &site](HttpRequest request) {
+    return page_if_missing(handler, &site, std::move(request));
+  };
+}
+
 // By its name (RFC 9110, 7.4), so that no page of another name in the DNS can have browsers ask here. Who
 // writes the address instead looks after the machine, as do probes.
 bool is_for_this_host(const HttpRequest& request, const std::string& origin) {
@@ -237,9 +252,11 @@ Routes Node::make_routes() {
   routes.add(kGetAndPost, health::Reach::kPath, by(p.health.reach));
   routes.add_if(kReading, health::Probes::is_path, by(p.admin.probes));
   routes.add_if(kReading, web::Site::is_path, revalidated(by(p.reading.site)));
-  routes.add_below(kReading, activitypub::Announced::kPath, by(p.actors.announced), kAnyPage);
-  routes.add_below(kReading, activitypub::Follows::kPath, by(p.actors.follows), kAnyPage);
-  routes.add_below(kReading, "", by(p.actors.documents), kAnyPage);
+  routes.add_below(kReading, activitypub::Announced::kPath,
+                   for_readers(by(p.actors.announced), p.reading.site), kAnyPage);
+  routes.add_below(kReading, activitypub::Follows::kPath, for_readers(by(p.actors.follows), p.reading.site),
+                   kAnyPage);
+  routes.add_below(kReading, "", for_readers(by(p.actors.documents), p.reading.site), kAnyPage);
   return routes;
 }
 

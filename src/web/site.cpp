@@ -20,6 +20,7 @@ namespace {
 
 constexpr std::string_view kAssets = "/assets/";
 constexpr std::string_view kTags = "/tags/";
+constexpr std::string_view kIcon = "/favicon.ico";  // asked for by programs that read no page
 constexpr std::size_t kListMax = 20;
 
 HttpResponse asset(std::string_view name) {
@@ -116,7 +117,7 @@ std::string next_max_id(std::string_view link) {
 }  // namespace
 
 bool Site::is_path(std::string_view path) {
-  return path == "/" || path == "/search" || path == "/admin" || path.starts_with(kTags) ||
+  return path == "/" || path == kIcon || path == "/search" || path == "/admin" || path.starts_with(kTags) ||
          path.starts_with(kAssets);
 }
 
@@ -124,6 +125,7 @@ Task<HttpResponse> Site::answer(HttpRequest request) {
   const std::string path(path_of(request.target));
   const std::string query(query_of(request.target));
   if (path.starts_with(kAssets)) co_return asset(std::string_view(path).substr(kAssets.size()));
+  if (path == kIcon) co_return redirect(302, asset_url("icon.svg"));
   const bool for_server = fediverse::prefers_activities(request.headers.joined("Accept").value_or(""));
   if (path == "/" && for_server) co_return by_accept(redirect(303, "/actor"));
   if (const std::string there = moved_page(request.target); !there.empty() && path != "/admin" && !for_server)
@@ -161,6 +163,14 @@ std::string Site::moved_page(const std::string& target) const {
 HttpResponse Site::page(std::string title, std::string main, int status) const {
   PageParts parts{.status = status, .title = std::move(title), .main = std::move(main)};
   return make_page(parts, options_.authority, options_.contact);
+}
+
+HttpResponse Site::missing() const {
+  return by_accept(page("No such page",
+                        "<h1>No such page</h1>\n<p class=\"notice\">There is nothing at this address.</p>\n"
+                        "<p><a href=\"/\">What this node is, and what is active here</a>; or search for a "
+                        "hashtag above.</p>\n",
+                        404));
 }
 
 HttpResponse Site::no_such_hashtag(const std::string& name, const Error& error) const {

@@ -27,6 +27,8 @@ class Site {
   [[nodiscard]] static bool is_path(std::string_view path);
   // Answers a GET of such a path.
   [[nodiscard]] Task<HttpResponse> answer(HttpRequest request);
+  // What a reader is shown where nothing is.
+  [[nodiscard]] HttpResponse missing() const;
 
  private:
   // Where a reader finds that page now; empty if here.

@@ -162,6 +162,23 @@ TEST_F(HttpRules, WhatDidNotChangeIsNotSentAgain) {
   EXPECT_NE(at(get("/tags/cats"), "ETag"), at(get("/tags/dogs"), "ETag"));
 }
 
+TEST_F(HttpRules, WhoReadsIsShownAPageWhereNothingIs) {
+  const Headers browser = {{"Accept", "text/html,application/xhtml+xml,*/*;q=0.8"}};
+  for (const char* target : {"/about", "/privacy", "/terms", "/nothing/there", "/tag/a.b"}) {
+    const HttpResponse page = ask_with("GET", target, browser);
+    EXPECT_EQ(page.status, 404) << target;
+    EXPECT_THAT(at(page, "Content-Type"), HasSubstr("text/html")) << target;
+    EXPECT_THAT(at(page, "Vary"), HasSubstr("Accept")) << target;
+    EXPECT_THAT(page.body, HasSubstr("role=\"search\"")) << target;
+    for (const char* accept : {"application/activity+json", "application/json", "*/*"})
+      EXPECT_THAT(at(ask_with("GET", target, {{"Accept", accept}}), "Content-Type"), HasSubstr("json"))
+          << target;
+  }
+  const HttpResponse icon = ask_with("GET", "/favicon.ico", {{"Accept", "image/*"}});
+  EXPECT_EQ(icon.status, 302);
+  EXPECT_EQ(get(at(icon, "Location")).status, 200);
+}
+
 TEST_F(HttpRules, AnAddressMayEndWithASlash) {
   for (const char* target :
        {"/api/v1/instance/", "/api/v2/instance/", "/api/v2/search/?q=cats", "/api/v1/tags/cats/",
