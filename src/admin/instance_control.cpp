@@ -9,6 +9,7 @@
 #include "fediverse/domain.hpp"
 #include "hashtag/typed.hpp"
 #include "http/url.hpp"
+#include "ring/public_suffix.hpp"
 
 namespace tagring::admin {
 
@@ -75,7 +76,8 @@ Task<Reply> InstanceControl::permit(json::object body) {
   co_return json::object{{"host", host},
                          {"publishes", permission.publishes},
                          {"receives", permission.receives},
-                         {"added", added}};
+                         {"added", added},
+                         {"suffix", !ring::registered_domain(host)}};
 }
 
 Task<Reply> InstanceControl::subscribe(json::object body, bool on) {

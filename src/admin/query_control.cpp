@@ -77,8 +77,8 @@ Task<Reply> QueryControl::history(std::string query) {
     }
     cursor = std::move(*parsed);
   }
-  CO_TRY(const storage::HistoryPage page,
-         co_await history_.query(tag, std::move(cursor), number_in(query, "limit", 40)));
+  CO_TRY(const std::uint64_t limit, number_in(query, "limit", 40));
+  CO_TRY(const storage::HistoryPage page, co_await history_.query(tag, std::move(cursor), limit));
   json::object result = {{"tag", tag.canonical()}, {"entries", storage::to_json(page.entries, false)}};
   if (page.more && page.next) result["before"] = page.next->text();
   result["disputed"] = page.disputed;
@@ -87,13 +87,14 @@ Task<Reply> QueryControl::history(std::string query) {
 
 // The first that fit after a number, or, without one, the last.
 Task<Reply> QueryControl::feed(std::string query) {
-  const std::uint64_t limit = std::clamp<std::uint64_t>(number_in(query, "limit", 1000), 1, 10'000);
+  CO_TRY(std::uint64_t limit, number_in(query, "limit", 1000));
+  limit = std::clamp<std::uint64_t>(limit, 1, 10'000);
   std::optional<Tag> wanted;
   if (!query_value(query, "tag").empty()) {
     CO_TRY(wanted, tag_in(std::string_view(query)));
   }
   const bool from_a_number = !query_value(query, "after").empty();
-  std::uint64_t after = number_in(query, "after", 0);
+  CO_TRY(std::uint64_t after, number_in(query, "after", 0));
   std::deque<delivery::FeedEntry> found;
   for (bool is_end = false; !is_end;) {
     CO_TRY(std::vector<delivery::FeedEntry> page, co_await store_.feed(after, kFeedPage));

@@ -32,10 +32,13 @@ std::uint64_t number_at(const json::value& item, std::string_view key) {
   return item.get_object().at(key).to_number<std::uint64_t>();
 }
 
-std::uint64_t number_in(std::string_view query, std::string_view name, std::uint64_t otherwise) {
+Result<std::uint64_t> number_in(std::string_view query, std::string_view name, std::uint64_t otherwise) {
   const std::string text = query_value(query, name);
-  std::uint64_t value = otherwise;
-  std::from_chars(text.data(), text.data() + text.size(), value);
+  if (text.empty()) return otherwise;
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size())
+    return fail(ErrorCode::kInvalid, fmt::format("'{}' must be a number, from 0 to 2^64 - 1", name));
   return value;
 }
 

@@ -80,8 +80,8 @@ json::array head_of(json::array items, Rank rank) {
 
 // --- what requests say ---------------------------------------------------------------------------------
 
-// `otherwise` if it is missing or no number.
-std::uint64_t number_in(std::string_view query, std::string_view name, std::uint64_t otherwise);
+// `otherwise` if it is missing; kInvalid if it is no number.
+Result<std::uint64_t> number_in(std::string_view query, std::string_view name, std::uint64_t otherwise);
 // Empty if it is missing or no text.
 std::string text_in(const json::object& body, std::string_view key);
 // kInvalid unless it names a hashtag.

@@ -10,6 +10,7 @@
 #include "hashtag/tag.hpp"
 #include "http/http_error.hpp"
 #include "http/url.hpp"
+#include "redundancy/asked_tag.hpp"
 #include "redundancy/partition.hpp"
 
 namespace tagring::audit {
@@ -158,11 +159,14 @@ Task<Result<std::vector<Receipts::Held>>> Receipts::held(Tag tag) {
 
 Task<HttpResponse> Receipts::answer(HttpRequest request) {
   const std::string query(query_of(request.target));
-  const Result<Tag> tag = Tag::parse(query_value(query, "tag"));
+  const Result<Tag> tag = redundancy::asked_tag(query);
   if (!tag) co_return error_response(tag.error());
   std::uint64_t after = 0;
-  const std::string place = query_value(query, "after");
-  std::from_chars(place.data(), place.data() + place.size(), after);
+  if (const std::string place = query_value(query, "after"); !place.empty()) {
+    const auto [end, error] = std::from_chars(place.data(), place.data() + place.size(), after);
+    if (error != std::errc() || end != place.data() + place.size())
+      co_return error_response({ErrorCode::kInvalid, "'after' must be a number"});
+  }
   const auto page = co_await store_.receipts(*tag, after, kBatchesPerPage);
   if (!page) co_return error_response(page.error());
   json::array receipts;

@@ -3,6 +3,7 @@
 
 #include "http/http_error.hpp"
 #include "http/url.hpp"
+#include "redundancy/asked_tag.hpp"
 #include "redundancy/overload_token.hpp"
 #include "relay/relay_redundancy.hpp"
 
@@ -149,7 +150,7 @@ Task<HttpResponse> RelayRedundancy::answer(HttpRequest request) {
     answer = co_await act(std::move(question->body), std::move(question->origin));
   } else {
     const std::string query(query_of(request.target));
-    const Result<Tag> tag = Tag::parse(query_value(query, "tag"));
+    const Result<Tag> tag = redundancy::asked_tag(query);
     if (!tag) co_return error_response(tag.error());
     if (places_.is_relay_at_rest(*tag)) answer = to_json(count(*tag));
   }

@@ -314,7 +314,7 @@ Task<HttpResponse> HistoryService::answer(HttpRequest request) {
   std::size_t limit = 40;
   if (const std::string text = query_value(query, "limit"); !text.empty()) {
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), limit);
-    if (error != std::errc() || limit == 0)
+    if (error != std::errc() || end != text.data() + text.size() || limit == 0)
       co_return error_response({ErrorCode::kInvalid, "'limit' must be a number"});
   }
   const Result<redundancy::Partition> partition = kept_.asked_for(query);

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "http/url.hpp"
+#include "redundancy/asked_tag.hpp"
 
 namespace tagring::storage {
 namespace {
@@ -177,7 +178,7 @@ Result<std::vector<unsigned>> KeptPartitions::partitions_for(const Tag& tag, con
 }
 
 Result<redundancy::Partition> KeptPartitions::asked_for(std::string_view query) const {
-  TRY(const Tag tag, Tag::parse(query_value(query, "tag")));
+  TRY(const Tag tag, redundancy::asked_tag(query));
   const std::string number = query_value(query, "slot");
   const bool is_whole = number.empty() || number == "0";
   TRY(redundancy::Partition partition,

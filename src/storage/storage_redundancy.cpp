@@ -4,6 +4,7 @@
 
 #include "http/http_error.hpp"
 #include "http/url.hpp"
+#include "redundancy/asked_tag.hpp"
 
 namespace tagring::storage {
 namespace {
@@ -312,7 +313,7 @@ Task<HttpResponse> StorageRedundancy::answer(HttpRequest request) {
     answer = co_await act(std::move(*body), origin_of(sender->actor.id));
   } else {
     const std::string query(query_of(request.target));
-    const Result<Tag> tag = Tag::parse(query_value(query, "tag"));
+    const Result<Tag> tag = redundancy::asked_tag(query);
     if (!tag) co_return error_response(tag.error());
     const Result<Report> own = co_await report(*tag);
     answer = own ? Result<json::object>(to_json(*own)) : std::unexpected(own.error());

@@ -124,5 +124,33 @@ TEST_F(AdministratorsTest, TokensOfTheConfigurationHaveNamesAndRoles) {
   EXPECT_THAT(changes(), ElementsAre("mo /blocks/add: done"));
 }
 
+TEST_F(AdministratorsTest, WhatIsTypedWrongIsRefusedInWords) {
+  const auto refusal = [this](const std::string& target, const std::string& body = "") {
+    const HttpResponse response = body.empty() ? control(target) : control(target, body);
+    EXPECT_EQ(response.status, 400) << target;
+    return response.body;
+  };
+  for (const char* path : {"/blocks/add", "/blocks/remove"})
+    EXPECT_THAT(refusal(path, R"({"kind": "tag", "what": "a b"})"), HasSubstr("a hashtag is one word"));
+  EXPECT_THAT(refusal("/subscribe", R"({"tags": ["cats,dogs"]})"), HasSubstr("did you mean"));
+  EXPECT_THAT(refusal("/instances/follow", R"({"group": "https://lemmy.example/c/world-news"})"),
+              HasSubstr("'world-news' is no hashtag"));
+  EXPECT_THAT(refusal("/owners?tag=@cats@tags.oak.example"), HasSubstr("is an account"));
+  EXPECT_THAT(refusal("/owners"), HasSubstr("no hashtag is named"));
+  EXPECT_THAT(refusal("/feed?after=-1"), HasSubstr("'after' must be a number"));
+  EXPECT_THAT(refusal("/history?tag=cats&limit=many"), HasSubstr("'limit' must be a number"));
+  EXPECT_THAT(refusal("/instances/hashtags?host=nope%20nope"), HasSubstr("'nope nope' is no host name"));
+}
+
+TEST_F(AdministratorsTest, WhoIsLetInByAWholeEndingIsSaid) {
+  const auto is_suffix = [this](const char* host) {
+    const json::object wish = {{"host", host}, {"publishes", true}, {"receives", true}};
+    return json::get_flag(*json::parse_object(control("/instances/permit", json::serialize(wish)).body),
+                          "suffix");
+  };
+  EXPECT_TRUE(is_suffix("com"));
+  EXPECT_FALSE(is_suffix("social.example"));
+}
+
 }  // namespace
 }  // namespace tagring::node

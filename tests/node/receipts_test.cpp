@@ -11,6 +11,7 @@ namespace tagring::node {
 namespace {
 
 using storage::PostState;
+using ::testing::HasSubstr;
 
 class ReceiptsTest : public NodeTest {
  protected:
@@ -413,6 +414,22 @@ TEST_F(KeptReceiptsTest, OthersAreShownWhatStorageOwnersSigned) {
                 ->get_array()
                 .size(),
             0U);
+}
+
+TEST_F(KeptReceiptsTest, WhatIsAskedForInAnotherFormIsRefusedInWords) {
+  const auto refusal = [this](const std::string& target) {
+    const HttpResponse response = get("/tagring/v1/" + target);
+    EXPECT_EQ(response.status, 400) << target;
+    return response.body;
+  };
+  for (const char* after : {"x", "1x", "-1", "99999999999999999999"})
+    EXPECT_THAT(refusal(std::string("receipts?tag=cats&after=") + after),
+                HasSubstr("'after' must be a number"));
+  EXPECT_EQ(get("/tagring/v1/receipts?tag=cats&after=1").status, 200);
+  for (const char* target : {"receipts", "history", "history?limit=3",
+                             "history/days?from=2026-01-01&to=2026-01-03", "relays", "stores"})
+    EXPECT_THAT(refusal(target), HasSubstr("'tag' is missing")) << target;
+  EXPECT_THAT(refusal("history?tag=cats&limit=3x"), HasSubstr("'limit' must be a number"));
 }
 
 }  // namespace
