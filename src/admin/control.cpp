@@ -49,14 +49,15 @@ Task<HttpResponse> Control::answer(HttpRequest request, administrators::Administ
     co_return error_response({ErrorCode::kDenied, because});
   }
   Request wish{std::string(query_of(request.target)), {}, std::move(who)};
-  const bool is_change = request.method == "POST";
-  if (is_change && !request.body.empty()) {
+  const bool has_body = request.method == "POST";
+  if (has_body && !request.body.empty()) {
     Result<json::object> body = json::parse_object(request.body);
     if (!body) co_return error_response(body.error());
     wish.body = std::move(*body);
   }
   Reply reply;
-  if (is_change) {
+  const bool is_look = route->looks != nullptr && route->looks(wish.body);
+  if (has_body && !is_look) {
     reply = co_await change(&route->handler, std::move(wish), path);
   } else {
     reply = co_await route->handler(std::move(wish));

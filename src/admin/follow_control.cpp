@@ -19,7 +19,9 @@ void FollowControl::add_routes(Routes& routes) {
   routes.post("/unsubscribe", [this](Request request) { return subscribe(std::move(request.body), false); });
   routes.get("/subscriptions", [this](const Request&) { return subscriptions(); });
   routes.get("/followers", [this](const Request&) { return replied(followers()); });
-  routes.post("/followers/check", [this](Request request) { return check(std::move(request.body)); });
+  routes.post(
+      "/followers/check", [this](Request request) { return check(std::move(request.body)); }, Role::kAll,
+      [](const json::object& body) { return !json::get_flag(body, "apply"); });
   routes.post("/followers/verify", [this](const Request&) { return verify(); });
 }
 

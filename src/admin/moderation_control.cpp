@@ -84,7 +84,8 @@ void ModerationControl::add_routes(Routes& routes) {
   routes.post(
       "/blocks/remove", [this](Request request) { return remove(std::move(request.body)); }, Role::kModerate);
   routes.post(
-      "/blocks/import", [this](Request request) { return import(std::move(request.body)); }, Role::kModerate);
+      "/blocks/import", [this](Request request) { return import(std::move(request.body)); }, Role::kModerate,
+      [](const json::object& body) { return json::get_flag(body, "preview"); });
   routes.post(
       "/blocks/lift", [this](Request request) { return lift(std::move(request.body)); }, Role::kModerate);
   routes.post(

@@ -31,18 +31,21 @@ using Reply = Result<json::object>;
 class Routes {
  public:
   using Handler = std::function<Task<Reply>(Request)>;
+  // Whether what is asked for only looks.
+  using IsLook = bool (*)(const json::object& body);
   struct Route {
     Handler handler;
-    Role least;  // what who asks must have
+    Role least;              // what who asks must have
+    IsLook looks = nullptr;  // null: never
   };
 
   // Sees something, and changes nothing.
   void get(std::string path, Handler handler) {
     add("GET", std::move(path), {std::move(handler), Role::kLook});
   }
-  // Changes something.
-  void post(std::string path, Handler handler, Role least = Role::kAll) {
-    add("POST", std::move(path), {std::move(handler), least});
+  // Changes something, unless `looks` says that it does not.
+  void post(std::string path, Handler handler, Role least = Role::kAll, IsLook looks = nullptr) {
+    add("POST", std::move(path), {std::move(handler), least, looks});
   }
   // Nothing if nobody answers it.
   [[nodiscard]] const Route* find(const std::string& method, const std::string& path) const;

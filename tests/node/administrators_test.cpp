@@ -124,6 +124,16 @@ TEST_F(AdministratorsTest, TokensOfTheConfigurationHaveNamesAndRoles) {
   EXPECT_THAT(changes(), ElementsAre("mo /blocks/add: done"));
 }
 
+TEST_F(AdministratorsTest, WhoOnlyLooksIsNotAmongThoseWhoChange) {
+  control("/followers/check", R"({"actor": "https://far.example/users/ann"})");
+  control("/followers/check", R"({"server": "far.example", "tag": "cats"})");
+  control("/blocks/import", R"({"source": "tier0", "text": "spam.example", "preview": true})");
+  EXPECT_TRUE(changes().empty()) << testing::PrintToString(changes());
+  control("/followers/check", R"({"actor": "https://far.example/users/ann", "apply": true})");
+  control("/blocks/import", R"({"source": "tier0", "text": "spam.example"})");
+  EXPECT_EQ(changes().size(), 2U);
+}
+
 TEST_F(AdministratorsTest, WhatIsTypedWrongIsRefusedInWords) {
   const auto refusal = [this](const std::string& target, const std::string& body = "") {
     const HttpResponse response = body.empty() ? control(target) : control(target, body);
