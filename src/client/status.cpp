@@ -55,9 +55,21 @@ void print_problems(const json::object& status) {
     fmt::print("{}    {} has changed in the file and needs a restart to count\n",
                painted(Colour::kYellow, "RESTART"), std::string_view(key.get_string()));
   });
-  if (json::get_flag(status, "ready") && json::find(status, "problems")->get_array().empty())
+  if (!json::get_flag(status, "ready") || !json::find(status, "problems")->get_array().empty()) return;
+  if (const json::value* looked = json::find(status, "looked"); looked != nullptr && !looked->get_bool()) {
+    fmt::print(
+        "ready; what else there is to see is looked at half a minute after the start, and by "
+        "\"tagring doctor\" at once\n");
+  } else {
     fmt::print("{}, as far as was looked; \"tagring doctor\" looks again\n",
                painted(Colour::kGreen, "all is well"));
+  }
+}
+
+// They are counted once a minute.
+std::string history_of(const json::object& kept) {
+  const std::optional<std::int64_t> ago = json::get_int(kept, "counted_seconds_ago");
+  return ago ? fmt::format("{} posts {} ago", number_of(kept, "posts"), time_of(*ago)) : "not counted yet";
 }
 
 void print_moved(const json::object& moved) {
@@ -118,7 +130,7 @@ void print_status(const json::object& status) {
   print_fronts(json::find(status, "fronts"));
   fmt::print("Disk\n");
   if (const json::object* kept = json::get_object(status, "retention"))
-    fmt::print("  history    {} posts; old ones go beyond {}\n", number_of(*kept, "posts"),
+    fmt::print("  history    {}; old ones go beyond {}\n", history_of(*kept),
                amount(real_of(*kept, "octets_max")));
   if (const json::object* disk = json::get_object(status, "disk"))
     fmt::print("  data       {}; {} of {} free\n", amount(real_of(*disk, "used")),

@@ -61,6 +61,7 @@ Task<Checks> Doctor::look() {
   }
   const Checks of_instances = look_at_instances();
   checks.insert(checks.end(), of_instances.begin(), of_instances.end());
+  has_looked_ = true;
   problems_.clear();
   for (const Check& check : checks)
     if (!check.ok) problems_.push_back(check);

@@ -54,6 +54,7 @@ class Doctor {
   [[nodiscard]] Task<Checks> look();
   // What was not well when it was looked last.
   [[nodiscard]] const Checks& problems() const { return problems_; }
+  [[nodiscard]] bool has_looked() const { return has_looked_; }
   // Owners took these posts.
   void note_taken(const std::vector<delivery::TagEvent>& events);
   // A request may have come over a proxy that is not trusted, as the header says that only proxies write; or
@@ -83,6 +84,7 @@ class Doctor {
   Clock& clock_;
   Log& log_;
   Checks problems_;
+  bool has_looked_ = false;
   IpAddress seen_calling_;                  // who the last node that called back came from, as seen here
   std::optional<IpAddress> unknown_proxy_;  // who brought a request last and was not trusted
   Instant unknown_seen_;                    // when

@@ -388,6 +388,11 @@ json::object Node::status() const {
       {"idle", is_idle()}};
   if (std::optional<json::object> moved = parts_->instances.moving.status())
     status["moved"] = std::move(*moved);
+  if (const std::optional<Instant> counted = parts_->storage.retention.state().at) {
+    const Duration ago = parts_->environment.clock.now() - *counted;
+    status["retention"].get_object()["counted_seconds_ago"] =
+        std::chrono::floor<std::chrono::seconds>(ago).count();
+  }
   add_health(status);
   return status;
 }
@@ -397,6 +402,7 @@ void Node::add_health(json::object& status) const {
   const json::object readiness = health.doctor.readiness();
   status.insert(readiness.begin(), readiness.end());
   status["restart_for"] = parts_->admin.restart_for;
+  status["looked"] = health.doctor.has_looked();
   status["problems"] = health::to_json(health.doctor.problems()).at("checks");
   status["uptime_seconds"] =
       std::chrono::floor<std::chrono::seconds>(parts_->environment.clock.now() - health.started).count();

@@ -82,6 +82,7 @@ std::uint64_t posts_max(const HistoryStore::Totals& totals, std::uint64_t bytes_
 Task<Result<std::uint64_t>> Retention::make_room() {
   CO_TRY(const HistoryStore::Totals totals, co_await history_.totals());
   state_.posts = totals.entries;
+  state_.at = clock_.now();
   state_.let_go = totals.let_go;
   const std::uint64_t most = posts_max(totals, options_.bytes_max, options_.room());
   if (options_.bytes_max == 0 || totals.entries <= most) co_return 0;

@@ -40,6 +40,7 @@ class Retention {
   [[nodiscard]] Task<Result<std::uint64_t>> make_room();
   struct State {
     std::uint64_t posts = 0;      // at the last look
+    std::optional<Instant> at;    // when that was; none: there was none yet, or there is no limit to look at
     std::uint64_t let_go = 0;     // ever
     std::uint64_t too_early = 0;  // of these, since the start, younger than a year
   };

@@ -253,6 +253,18 @@ class Client(unittest.TestCase):
         self.assertIn("tagring id needs --address (IPv6 or IPv4 address", done.stderr)
         self.assertEqual(self.server.asked, [])
 
+    def test_status_says_what_it_does_not_know_yet(self):
+        status = {"origin": "https://tags.example.net", "ready": True, "because": [], "problems": [], "rings": {}, "looked": False, "retention": {"posts": 0, "octets_max": 10**10}}
+        self.server.answers = {"/status": status}
+        shown = self.run_it("status")
+        self.assertIn("history    not counted yet", shown)
+        self.assertNotIn("all is well", shown)
+        self.assertIn("tagring doctor", shown)
+        status["looked"], status["retention"]["counted_seconds_ago"] = True, 18
+        shown = self.run_it("status")
+        self.assertIn("history    0 posts 18 seconds ago", shown)
+        self.assertIn("all is well", shown)
+
     def test_who_lets_a_whole_ending_in_is_told(self):
         self.server.answers = {"/instances/permit": {"host": "com", "publishes": True, "receives": True, "added": False, "suffix": True}}
         self.assertIn("note: every server of this ending falls under it: com", self.run_it("instance", "allow", "com"))
