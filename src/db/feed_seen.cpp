@@ -107,14 +107,15 @@ Result<feed_seen::Marked> feed_seen::mark(Connection& db, const TagEvent& event,
   }
   TRY(const WallTime announced, announced_as(db, digest));
   const std::uint64_t added = event.op == Op::kRemove && last ? last->added : 0;
-  return Marked{event.op == Op::kAdd || !last || was_there || has_new_copy, announced, added};
+  // Who hears of a later removal may know that the hashtag was put back in between, which this node does not.
+  return Marked{is_later || has_new_copy, announced, added};
 }
 
 Result<bool> feed_seen::is_news(Connection& db, const TagEvent& event) {
   TRY(const std::optional<Seen> last, last_seen(db, digest_of(event.tag, event.uri)));
   const bool was_there = last && last->op == Op::kAdd;
   if (!event.is_edit()) {
-    if (!last || (event.version() > last->version && (event.op == Op::kAdd || was_there))) return true;
+    if (!last || event.version() > last->version) return true;
     if (event.op == Op::kAdd || was_there || event.signed_copy.empty()) return false;
   } else if (last && !was_there) {
     return false;

@@ -39,10 +39,10 @@ std::string wrong_order(const std::vector<delivery::TagEvent>& told) {
     const auto [known, fresh] = last.emplace(event.uri, &event);
     if (fresh) continue;
     const delivery::TagEvent& before = *std::exchange(known->second, &event);
-    const bool is_back = event.op == delivery::Op::kAdd && event.version() > before.version();
-    if (before.op == delivery::Op::kRemove && !is_back)
+    const bool is_later = event.version() > before.version();
+    if (before.op == delivery::Op::kRemove && !is_later)
       return fmt::format("tells of {} after its removal", event.uri);
-    if (before.op == delivery::Op::kAdd && event.op == delivery::Op::kAdd && !(is_back && event.is_repeat()))
+    if (before.op == delivery::Op::kAdd && event.op == delivery::Op::kAdd && !(is_later && event.is_repeat()))
       return fmt::format("tells of {} twice", event.uri);
   }
   return {};

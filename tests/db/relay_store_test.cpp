@@ -663,6 +663,16 @@ TEST_P(RelayStore, WhatIsPutBackAndWasNeverSeenOutIsForNodes) {
   EXPECT_EQ(out.announced, WallTime()) << "people know the first Announce";
 }
 
+TEST_P(RelayStore, ARemovalThatIsLaterThanAnotherIsNewsForWhoHeardWhatCameBetween) {
+  accept({add("cats"_tag), changed(at(100), removal("cats"_tag))});
+  EXPECT_FALSE(accept({changed(at(100), removal("cats"_tag))})[0].fresh);
+  EXPECT_TRUE(accept({changed(at(300), removal("cats"_tag))})[0].fresh)
+      << "it was put back at 200, elsewhere";
+  EXPECT_FALSE(accept({changed(at(200), add("cats"_tag))})[0].fresh);
+  EXPECT_TRUE(accept({removal("cats"_tag)})[0].fresh) << "it is deleted";
+  EXPECT_FALSE(accept({removal("cats"_tag)})[0].fresh);
+}
+
 TEST_P(RelayStore, NewsAreWhatWouldBeAccepted) {
   Rng rng(7);
   for (int i = 0; i < 300; ++i) {

@@ -36,6 +36,8 @@ TEST(SwarmChecks, WhatIsPutBackComesAgainWithALaterTime) {
   EXPECT_EQ(runs::wrong_order(there), "");
   EXPECT_EQ(living_of(there).size(), 1U);
   EXPECT_EQ(runs::wrong_order({told_at(kRemove, 5), told_at(kAdd, 5)}), "tells of a after its removal");
+  EXPECT_EQ(runs::wrong_order({told_at(kRemove, 5), told_at(kRemove, 7)}), "")
+      << "it was back at 6, elsewhere";
   EXPECT_EQ(runs::wrong_order({told_at(kAdd, 5), told_at(kAdd, 7)}), "tells of a twice");
   EXPECT_EQ(runs::wrong_order({told_at(kAdd, 5), told_at(kAdd, 7, 5)}), "") << "for nodes";
 }
