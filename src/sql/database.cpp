@@ -25,8 +25,8 @@ constexpr std::size_t kBatchMax = 512;
 constexpr auto kReadsFor = std::chrono::milliseconds(5);
 constexpr const char* kDead = "database: stopped after a failed rollback; restart the node";
 
-// What a job takes, to who asked for it: by the clock, since others wait meanwhile. Not the commit: that is of
-// all who share it.
+// What a job takes, to who asked for it: by the clock, since others wait meanwhile. Not the commit: that is
+// of all who share it.
 class Charge {
  public:
   explicit Charge(budget::Meter* asker) : asker_(asker) {}
