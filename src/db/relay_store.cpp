@@ -1,5 +1,5 @@
 // Publisher, outbox, feed and letters. Authors are in relay_authors.cpp, followers and subscriptions in
-// relay_followers.cpp.
+// relay_followers.cpp, signed copies in relay_copies.cpp.
 #include "db/relay_store.hpp"
 
 #include <algorithm>
@@ -203,6 +203,13 @@ Result<std::vector<Accepted>> accept_events(Connection& db, const std::vector<Ta
                 answers[i].feed_seq, now, event.tag.canonical(), static_cast<int>(event.op), event.uri,
                 event.author, event.published, event.indexable, event.signed_copy, event.changed,
                 answers[i].announced, answers[i].added));
+    if (event.op == Op::kRemove && !event.signed_copy.empty()) {
+      TRY_VOID(
+          db.send("INSERT INTO copies_owed(seq, accepted, tag, uri, author, signed_copy, changed, added)"
+                  " VALUES(?, ?, ?, ?, ?, ?, ?, ?)",
+                  answers[i].feed_seq, now, event.tag.canonical(), event.uri, event.author, event.signed_copy,
+                  event.changed, answers[i].added));
+    }
     // The archive has a post once, whatever it says now.
     const bool of_archive = (event.indexable && !event.is_edit()) || event.op == Op::kRemove;
     if (storage_replicas == 0 || !of_archive) continue;

@@ -324,6 +324,18 @@ constexpr const char* kVersion17 = R"sql(
 ALTER TABLE buried ADD COLUMN edited INTEGER NOT NULL DEFAULT 0;
 )sql";
 
+constexpr const char* kVersion18 = R"sql(
+-- What authors' servers signed about the end of posts and accounts, by SHA-256 in hex: given out for some days.
+CREATE TABLE signed_deletions(
+  seq INTEGER PRIMARY KEY, hash TEXT NOT NULL UNIQUE, body TEXT NOT NULL, kept INTEGER NOT NULL
+) STRICT;
+-- Removals of the feed whose signed copies have still to be handed on to followers, by their places there.
+CREATE TABLE copies_owed(
+  seq INTEGER PRIMARY KEY, accepted INTEGER NOT NULL, tag TEXT NOT NULL, uri TEXT NOT NULL, author TEXT NOT NULL,
+  signed_copy TEXT NOT NULL, changed INTEGER NOT NULL, added INTEGER NOT NULL
+) STRICT;
+)sql";
+
 struct Migration {
   const char* sql;
   std::string_view does;
@@ -345,7 +357,8 @@ constexpr std::array kMigrations = {
     Migration{kVersion14, "lets hashtags that are put back come back"},
     Migration{kVersion15, "makes room for when authors said what they wish"},
     Migration{kVersion16, "makes room for who was told, and for who refuses"},
-    Migration{kVersion17, "makes room for edits that come before their posts"}};
+    Migration{kVersion17, "makes room for edits that come before their posts"},
+    Migration{kVersion18, "makes room for signed deletions"}};
 static_assert(kMigrations.size() == kSchemaVersion);
 
 // No database on PostgreSQL is older: up to this one, tables have no rows.

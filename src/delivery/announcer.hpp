@@ -54,6 +54,7 @@ class Announcer {
   // So many refusals (4xx) in a row mean this node; after a week of nothing else its followers are lost too.
   static constexpr unsigned kRefusalsMax = 20;
 
+  [[nodiscard]] Store& store() { return store_; }
   [[nodiscard]] std::size_t waiting() const { return lanes_.size() + people_.size() + gathering_; }
   [[nodiscard]] bool idle() const { return lanes_.idle() && people_.idle() && gathering_ == 0; }
   // By inbox.

@@ -162,16 +162,29 @@ class Store {
     WallTime announced{};          // TagEvent::announced
     std::uint64_t added = 0;       // FeedEntry::added
   };
-  // Appends events that are news to this node: a Remove of what was there, an Add of what was not, if it is
-  // later (TagEvent::version) than what is known of (tag, uri); an Add that is later than another
-  // (is_repeat); a Remove again for each signed copy. With `storage_replicas` > 0 each that the archive may
-  // have is also owed to that many storage owners. Results keep the order.
+  // Appends events that are news to this node: those that are later (TagEvent::version) than what is known of
+  // (tag, uri), an Add after another (is_repeat) and a Remove after another, too, since somebody may have
+  // heard what came between them; and a Remove again for each signed copy. With `storage_replicas` > 0 each
+  // that the archive may have is also owed to that many storage owners, and the signed copy of a Remove to
+  // followers. Results keep the order.
   virtual Task<Result<std::vector<Accepted>>> accept(std::vector<TagEvent> events,
                                                      unsigned storage_replicas) = 0;
   // As what this node announced each post under the tag last (TagEvent::announced).
   virtual Task<Result<std::vector<WallTime>>> announced(Tag tag, std::vector<std::string> uris) = 0;
   // Of these events those that accept() would take. Nothing is written.
   virtual Task<Result<std::vector<TagEvent>>> news_of(std::vector<TagEvent> events) = 0;
+  // Removals whose signed copies are owed still, with a greater seq, oldest first; of the event op, tag, uri,
+  // author, signed copy and `changed`. They are owed for kCopiesFor.
+  static constexpr Duration kCopiesFor = std::chrono::days(7);
+  virtual Task<Result<std::vector<FeedEntry>>> copies_owed(std::uint64_t after, std::size_t limit) = 0;
+  virtual Task<Result<void>> settle_copies(std::vector<std::uint64_t> seqs) = 0;
+  // Keeps what an author's server signed about the end of a post or an account, by its hash, for kCopiesFor,
+  // and of all the last kDeletionsMax.
+  static constexpr std::uint64_t kDeletionsMax = 20'000;
+  virtual Task<Result<void>> keep_deletion(std::string hash, std::string body) = 0;
+  // kNotFound if it is not kept.
+  virtual Task<Result<std::string>> find_deletion(std::string hash) = 0;
+
   // Entries with a greater seq, oldest first.
   virtual Task<Result<std::vector<FeedEntry>>> feed(std::uint64_t after, std::size_t limit) = 0;
   // The place in the feed after which everything was accepted at `since` or later.

@@ -117,6 +117,7 @@ Task<Result<void>> Node::start() {
   parts_->relay.followers.start();
   parts_->instances.consents.start();
   parts_->instances.publisher.start();
+  parts_->instances.copies.start();
   parts_->instances.put_off.start(
       [&fasp = parts_->fasp](const std::string& uri) { return fasp.sharing.is_shared(uri); });
   parts_->instances.outboxes.start([&rings = parts_->rings.service] { return rings.is_among_others(); });

@@ -101,7 +101,7 @@ void NodeWiring::entered(const delivery::FeedEntry& entry) {
   belief::trace(parts_.environment.log, belief::Step::kEntered, event);
   parts_.actors.announced.note(event);
   parts_.reading.streams.note(event);
-  parts_.instances.copies.hand_on(event, /*was_here=*/entry.added != 0);
+  parts_.instances.copies.hand_on(entry);
 }
 
 void NodeWiring::relayed(const Tag& tag, std::size_t bytes) { parts_.rings.loads.relayed(tag, bytes); }

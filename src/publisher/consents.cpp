@@ -259,7 +259,10 @@ Task<Result<delivery::Consent>> Consents::learn(std::string author, delivery::Co
   }
   const bool leaves_archive = before && before->archive && !consent.archive;
   if ((before && before->relay && !consent.relay) || leaves_archive) {
-    std::string signed_copy = signed_body.empty() ? std::string() : copies_.keep(signed_body);
+    std::string signed_copy;
+    if (!signed_body.empty()) {
+      CO_TRY(signed_copy, co_await copies_.keep(signed_body));
+    }
     CO_TRY_VOID(co_await withdraw(author, /*from_archive_only=*/consent.relay, std::move(signed_copy)));
   }
   CO_TRY_VOID(co_await store_.save_consent(author, consent));
@@ -281,7 +284,10 @@ Task<Result<void>> Consents::forget(std::string author) {
 Task<Result<void>> Consents::gone(std::string author, std::string signed_body) {
   CO_TRY(const std::optional<delivery::Consent> before, co_await store_.consent(author));
   if (before) {
-    std::string signed_copy = signed_body.empty() ? std::string() : copies_.keep(signed_body);
+    std::string signed_copy;
+    if (!signed_body.empty()) {
+      CO_TRY(signed_copy, co_await copies_.keep(signed_body));
+    }
     if (before->relay) {
       CO_TRY_VOID(co_await withdraw(author, /*from_archive_only=*/false, std::move(signed_copy)));
     }

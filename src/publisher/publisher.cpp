@@ -82,7 +82,7 @@ Task<Publisher::Outcome> Publisher::take_welcome(fediverse::Note note, fediverse
   const bool is_past = known && post.changed != WallTime() &&
                        post.changed < std::chrono::floor<std::chrono::seconds>(known->changed);
   if (known && is_update && !is_past && for_all && !signed_body.empty()) {
-    post.signed_copy = copies_.keep(signed_body);
+    CO_TRY(post.signed_copy, co_await copies_.keep(signed_body));
     delivery::PublishedPost before = *known;
     before.signed_copy = post.signed_copy;
     copies_.hand_on(before, delivery::Op::kAdd);
@@ -197,7 +197,9 @@ Task<Publisher::Outcome> Publisher::deletion(std::string uri, std::string actor,
   if (!known) co_return "the post is not known here";
   if (!fediverse::is_same_origin(known->author, actor))
     co_return fail(ErrorCode::kDenied, "only the author's server may delete a post");
-  if (!signed_body.empty()) known->signed_copy = copies_.keep(signed_body);
+  if (!signed_body.empty()) {
+    CO_TRY(known->signed_copy, co_await copies_.keep(signed_body));
+  }
   copies_.forget_edits(known->uri);
   copies_.hand_on(*known, delivery::Op::kRemove);
   known->tags.clear();

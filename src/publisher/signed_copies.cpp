@@ -1,5 +1,6 @@
 #include "publisher/signed_copies.hpp"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 #include <vector>
@@ -16,6 +17,8 @@ namespace {
 
 constexpr std::size_t kHostsMax = 10'000;
 constexpr Duration kGoOnAfter = std::chrono::minutes(1);
+constexpr Duration kSettleAfter = std::chrono::seconds(1);
+constexpr std::size_t kOwedAtOnce = 500;
 constexpr Duration kWarnEvery = std::chrono::minutes(1);
 constexpr std::array<Duration, 4> kWaits = {std::chrono::seconds(10), std::chrono::minutes(1),
                                             std::chrono::minutes(5), std::chrono::minutes(30)};
@@ -40,6 +43,16 @@ Said read(const std::string& body, WallTime now) {
   return passes ? Said{update->note.id, false} : Said();
 }
 
+// Its node, or what is between, may be back later.
+bool may_come(const Error& error) {
+  return error.code == ErrorCode::kUnavailable || error.code == ErrorCode::kTimedOut;
+}
+
+std::string hash_of(const std::string& signed_copy) { return signed_copy.substr(0, signed_copy.find(' ')); }
+std::string origin_of_copy(const std::string& signed_copy) {
+  return signed_copy.substr(signed_copy.find(' ') + 1);
+}
+
 }  // namespace
 
 Task<void> SignedCopies::stop() {
@@ -47,17 +60,21 @@ Task<void> SignedCopies::stop() {
   co_await tasks_.join();
 }
 
-std::string SignedCopies::keep(const std::string& body) {
-  if (body.size() > kSizeMax) return {};
-  const std::string hash = to_hex(crypto::sha256(body));
-  remember(hash, body);
-  Copy& copy = copies_.at(hash);
-  if (!std::exchange(copy.own, true)) {
-    const Said said = read(body, clock_.wall_now());
-    if (!said.deletes) copy.edited_post = said.uri;
-    if (!copy.edited_post.empty()) edits_[copy.edited_post].insert(hash);
+Task<Result<std::string>> SignedCopies::keep(const std::string& body) {
+  if (body.size() > kSizeMax) co_return "";
+  std::string name = to_hex(crypto::sha256(body));
+  remember(name, body);
+  Copy& copy = copies_.at(name);
+  const Said said = read(body, clock_.wall_now());
+  if (!std::exchange(copy.own, true) && !said.deletes && !said.uri.empty()) {
+    copy.edited_post = said.uri;
+    edits_[said.uri].insert(name);
   }
-  return hash + " " + client_.identity().origin();
+  if (said.deletes && body.size() <= kOnDiskMax) {
+    CO_TRY_VOID(co_await store_.keep_deletion(name, body));
+  }
+  name += " " + client_.identity().origin();
+  co_return name;
 }
 
 void SignedCopies::remember(const std::string& hash, std::string body) {
@@ -95,12 +112,16 @@ void SignedCopies::forget_edits(const std::string& uri, const std::string& but_h
 
 Task<HttpResponse> SignedCopies::answer(HttpRequest request) {
   const std::string query(query_of(request.target));
-  const auto copy = copies_.find(query_value(query, "sha256"));
-  if (copy == copies_.end() || !copy->second.own)
+  const std::string hash = query_value(query, "sha256");
+  const auto copy = copies_.find(hash);
+  Result<std::string> body =
+      copy != copies_.end() && copy->second.own ? copy->second.body : co_await store_.find_deletion(hash);
+  if (!body && body.error().code == ErrorCode::kNotFound)
     co_return error_response({ErrorCode::kNotFound, "this node has no such copy"});
+  if (!body) co_return error_response(body.error());
   HttpResponse response;
   response.headers.add("Content-Type", std::string(fediverse::kActivityJson));
-  response.body = copy->second.body;
+  response.body = std::move(*body);
   co_return response;
 }
 
@@ -116,28 +137,43 @@ bool SignedCopies::admits(const std::string& host, const std::string& hash) {
 
 // Who speaks for the author's server, as for new posts; or this node, which saw that server's signature.
 bool SignedCopies::is_from_who_speaks(const std::string& signed_copy, const std::string& uri) const {
-  const std::string origin = signed_copy.substr(signed_copy.find(' ') + 1);
+  const std::string origin = origin_of_copy(signed_copy);
   return origin == client_.identity().origin() || is_same_or_below(host_of(origin), host_of(uri));
 }
 
-// One event a hashtag names it: it is fetched once for all.
-void SignedCopies::hand_on(const delivery::TagEvent& event, bool was_here) {
-  const std::string hash = event.signed_copy.substr(0, event.signed_copy.find(' '));
+std::optional<SignedCopies::Work> SignedCopies::work_of(const delivery::TagEvent& event,
+                                                        bool was_here) const {
+  if (event.signed_copy.empty()) return std::nullopt;
   const bool is_removal = event.op == delivery::Op::kRemove;
-  if (is_removal) forget_edits(event.uri, hash);
-  if (event.signed_copy.empty()) return;
   const bool is_from_anybody = event.is_deletion() && was_here;
-  if (!is_from_anybody && !is_from_who_speaks(event.signed_copy, event.uri)) return;
+  if (!is_from_anybody && !is_from_who_speaks(event.signed_copy, event.uri)) return std::nullopt;
   // Who got the post before it was blocked has it still: a deletion goes on, once it is known to be one.
-  if (!is_removal && blocks_.of_actor(event.uri) != nullptr) return;
-  Work work{event.signed_copy, event.author, {{event.uri, {event.tag}}}};
-  if (!ways_of(work, hash, is_removal).empty()) begin(std::move(work));
+  if (!is_removal && blocks_.of_actor(event.uri) != nullptr) return std::nullopt;
+  Work work{event.signed_copy, event.author, {{event.uri, {event.tag}}}, {}};
+  if (ways_of(work, hash_of(event.signed_copy), is_removal).empty()) return std::nullopt;
+  return work;
+}
+
+// One event a hashtag names it: it is fetched once for all.
+void SignedCopies::hand_on(const delivery::FeedEntry& entry) {
+  const delivery::TagEvent& event = entry.event;
+  const bool is_owed = event.op == delivery::Op::kRemove && !event.signed_copy.empty();
+  if (event.op == delivery::Op::kRemove) forget_edits(event.uri, hash_of(event.signed_copy));
+  std::optional<Work> work = work_of(event, /*was_here=*/entry.added != 0);
+  if (is_owed && !work) return settle({entry.seq});
+  if (!work) return;
+  if (is_owed) work->owed.push_back(entry.seq);
+  begin(std::move(*work));
 }
 
 void SignedCopies::hand_on(const delivery::PublishedPost& post, delivery::Op op) {
+  if (op == delivery::Op::kRemove) forget_edits(post.uri, hash_of(post.signed_copy));
   for (const std::vector<Tag>* tags : {&post.tags, &post.former}) {
-    for (const Tag& tag : *tags)
-      hand_on({tag, op, post.uri, post.author, post.published, false, post.signed_copy}, /*was_here=*/true);
+    for (const Tag& tag : *tags) {
+      std::optional<Work> work = work_of(
+          {tag, op, post.uri, post.author, post.published, false, post.signed_copy}, /*was_here=*/true);
+      if (work) begin(std::move(*work));
+    }
   }
 }
 
@@ -148,6 +184,7 @@ void SignedCopies::begin(Work work) {
                         pending->second.posts[work.first()].size() < kTagsMax;
   if (has_room) {
     for (auto& [uri, tags] : work.posts) pending->second.posts[uri].merge(tags);
+    pending->second.owed.insert(pending->second.owed.end(), work.owed.begin(), work.owed.end());
   } else if (pending == pending_.end() && pending_.size() < kPendingMax) {
     std::string signed_copy = work.signed_copy;
     pending_.emplace(signed_copy, std::move(work));
@@ -166,6 +203,7 @@ void SignedCopies::put_off(Work work) {
   const auto known = of_host->second.find(post);
   if (known != of_host->second.end()) {
     work.posts[post].merge(known->second.posts[post]);
+    work.owed.insert(work.owed.end(), known->second.owed.begin(), known->second.owed.end());
     known->second = std::move(work);
   } else if (put_off_count_ < kPutOffMax && of_host->second.size() < kPutOffOfHostMax) {
     of_host->second.emplace(post, std::move(work));
@@ -200,43 +238,101 @@ void SignedCopies::drop(const std::string& host, std::string_view why) {
 }
 
 Task<void> SignedCopies::hand_on_all(std::string signed_copy) {
-  const std::size_t space = signed_copy.find(' ');
-  const std::string hash = signed_copy.substr(0, space);
-  const Result<std::string> body = co_await fetch_again_and_again(hash, signed_copy.substr(space + 1));
+  Result<std::string> body =
+      co_await fetch_again_and_again(hash_of(signed_copy), origin_of_copy(signed_copy));
   Work work = std::move(pending_.extract(signed_copy).mapped());
-  const Said said = body ? read(*body, clock_.wall_now()) : Said();
+  std::vector<std::uint64_t> owed = work.owed;
+  const bool is_done = body ? co_await hand_over(std::move(work), std::move(*body)) : !may_come(body.error());
+  if (is_done) settle(std::move(owed));
+}
+
+Task<bool> SignedCopies::hand_over(Work work, std::string body) {
+  const std::string hash = hash_of(work.signed_copy);
+  const Said said = read(body, clock_.wall_now());
   const bool is_account = said.deletes && said.uri == work.author;
   const bool is_blocked = !said.deletes && blocks_.of_actor(said.uri) != nullptr;
-  if ((!is_account && !work.posts.contains(said.uri)) || is_blocked) co_return;
+  if ((!is_account && !work.posts.contains(said.uri)) || is_blocked) co_return true;
   const bool deletes_post = said.deletes && !is_account;
-  if (!deletes_post && !is_from_who_speaks(signed_copy, said.uri)) co_return;
+  if (!deletes_post && !is_from_who_speaks(work.signed_copy, said.uri)) co_return true;
   if (!is_account) std::erase_if(work.posts, [&](const auto& post) { return post.first != said.uri; });
   const std::string host = host_of(said.uri);
   const Ways ways = ways_of(work, hash, said.deletes);
-  if (ways.empty()) co_return;
+  if (ways.empty()) co_return true;
   // A deletion has no content, and there are no more of them than of posts.
   if (!said.deletes && !admits(host, hash)) {
     work.not_before = hours_[host].end;
-    co_return put_off(std::move(work));
+    put_off(std::move(work));
+    co_return false;
   }
   const auto waiting = put_off_.find(host);
   if (waiting != put_off_.end()) put_off_count_ -= waiting->second.erase(work.first());
+  bool is_done = true;
   for (const auto& [inbox, actor] : ways) {
     make_room(sent_, kSentMax);
     if (!sent_.emplace(hash, inbox).second) continue;
-    const Result<void> sent = co_await activities_.send(actor, inbox, *body);
+    const Result<void> sent = co_await activities_.send(actor, inbox, body);
+    if (sent) continue;
     // To that server it is as if the edit had been made before it got the post.
-    if (!sent) drop(host, sent.error().message);
+    drop(host, sent.error().message);
+    sent_.erase({hash, inbox});
+    is_done = false;
   }
+  co_return is_done;
+}
+
+// Of those who have been away for longer than a copy is asked for at once, and what was owed at a restart.
+Task<void> SignedCopies::look_again_and_again() {
+  Duration wait = std::chrono::minutes(1);
+  for (;;) {
+    co_await look_again();
+    const Instant later = clock_.now() + wait;
+    co_await clock_.sleep_until(later);
+    wait = std::min(wait * 4, kLookAgain);
+  }
+}
+
+Task<void> SignedCopies::look_again() {
+  std::set<std::string> away;  // origins
+  std::uint64_t after = 0;
+  for (;;) {
+    const Result<std::vector<delivery::FeedEntry>> page = co_await store_.copies_owed(after, kOwedAtOnce);
+    if (!page || page->empty()) co_return;
+    after = page->back().seq;
+    for (const delivery::FeedEntry& entry : *page) {
+      const std::string& signed_copy = entry.event.signed_copy;
+      const std::string origin = origin_of_copy(signed_copy);
+      if (pending_.contains(signed_copy) || away.contains(origin)) continue;
+      std::optional<Work> work = work_of(entry.event, /*was_here=*/entry.added != 0);
+      bool is_done = true;
+      if (work) {
+        Result<std::string> body = co_await fetch(hash_of(signed_copy), origin);
+        if (!body && may_come(body.error())) away.insert(origin);
+        is_done = body ? co_await hand_over(std::move(*work), std::move(*body)) : !may_come(body.error());
+      }
+      if (is_done) settle({entry.seq});
+    }
+  }
+}
+
+void SignedCopies::settle(std::vector<std::uint64_t> owed) {
+  if (owed.empty()) return;
+  if (settled_.empty()) tasks_.spawn("settle_copies", write_settled());
+  settled_.insert(settled_.end(), owed.begin(), owed.end());
+}
+
+// What is not written is done again after a restart.
+Task<void> SignedCopies::write_settled() {
+  const Instant later = clock_.now() + kSettleAfter;
+  co_await clock_.sleep_until(later);
+  const Result<void> written = co_await store_.settle_copies(std::exchange(settled_, {}));
+  if (!written) log_.warn("copies_owed", {{"because", written.error().message}});
 }
 
 // The publisher's node may be away just then.
 Task<Result<std::string>> SignedCopies::fetch_again_and_again(std::string hash, std::string origin) {
   Result<std::string> body = co_await fetch(hash, origin);
   for (const Duration wait : kWaits) {
-    const bool may_come =
-        !body && (body.error().code == ErrorCode::kUnavailable || body.error().code == ErrorCode::kTimedOut);
-    if (!may_come) break;
+    if (body || !may_come(body.error())) break;
     const Instant later = clock_.now() + wait;
     co_await clock_.sleep_until(later);
     body = co_await fetch(hash, origin);
@@ -247,6 +343,7 @@ Task<Result<std::string>> SignedCopies::fetch_again_and_again(std::string hash, 
 Task<Result<std::string>> SignedCopies::fetch(std::string hash, std::string origin) {
   const auto known = copies_.find(hash);
   if (known != copies_.end()) co_return known->second.body;
+  if (origin == client_.identity().origin()) co_return co_await store_.find_deletion(std::move(hash));
   CO_TRY(std::string body, co_await client_.fetch_body(origin + std::string(kPath) + "?sha256=" + hash));
   if (body.size() > kSizeMax || to_hex(crypto::sha256(body)) != hash)
     co_return fail(ErrorCode::kInvalid, "another copy than was named");

@@ -1,18 +1,22 @@
 // Deletions and edits as their authors' servers signed them, handed on byte for byte (docs/protocol.md §7.8):
 // other servers believe those, whoever brings them, and take nobody else's word.
 //
-// Only the publisher's node gives out the bytes, for a while and from memory, and edits only until the post
-// has left a hashtag; events in the rings name them by their SHA-256. A node that has followers of the
-// hashtag fetches them from there, and queues them for its followers as it does single activities, on disk
-// until each has taken them. Never a new post, and nothing that is not public; of who is blocked here only
-// deletions; and from a node that does not speak for the author's server only the deletion of a post that is
-// gone. Edits beyond an hour's limit wait for the next, in memory, of each post the last.
+// Only the publisher's node gives out the bytes: deletions, which have no content, for a week, from disk;
+// edits for a day, from memory, and only until the post has left a hashtag. Events in the rings name them by
+// their SHA-256. A node that has followers of the hashtag fetches them from there, and queues them for its
+// followers as it does single activities, on disk until each has taken them. Whose publisher's node is away
+// is asked for again, for a week and after restarts. Never a new post, and nothing that is not public; of who
+// is blocked here only deletions; and from a node that does not speak for the author's server only the
+// deletion of a post that is gone. Edits beyond an hour's limit wait for the next, in memory, of each post
+// the last.
 #pragma once
 
 #include <deque>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "base/runtime.hpp"
 #include "delivery/announcer.hpp"
@@ -29,38 +33,42 @@ class SignedCopies {
  public:
   static constexpr std::string_view kPath = "/tagring/v1/signed";
   static constexpr std::size_t kSizeMax = 65'536;     // of one; those of Mastodon have 1500 to 10,000 bytes
-  static constexpr std::size_t kBytesMax = 16 << 20;  // of all that are kept
+  static constexpr std::size_t kOnDiskMax = 16'384;   // of a deletion
+  static constexpr std::size_t kBytesMax = 16 << 20;  // of all that are kept in memory
   static constexpr Duration kKept = std::chrono::hours(24);
-  static constexpr std::size_t kSentMax = 100'000;  // (copy, inbox) remembered
-  static constexpr std::size_t kAnHour = 1000;      // edits handed on of one author's server
-  static constexpr std::size_t kPendingMax = 1000;  // copies that are being fetched
+  static constexpr Duration kLookAgain = std::chrono::hours(1);  // for those who were away
+  static constexpr std::size_t kSentMax = 100'000;               // (copy, inbox) remembered
+  static constexpr std::size_t kAnHour = 1000;                   // edits handed on of one author's server
+  static constexpr std::size_t kPendingMax = 1000;               // copies that are being fetched
   static constexpr std::size_t kPostsMax = 1000;  // of one copy: who saw one of an account's saw the account
   static constexpr std::size_t kTagsMax = 128;    // of a post: those that it has, and had
   static constexpr std::size_t kPutOffMax = 10'000;
   static constexpr std::size_t kPutOffOfHostMax = 2'000;
 
   SignedCopies(federation::ActivityQueue& activities, federation::SignedClient& client,
-               const delivery::Announcer& announcer, const instances::Instances& instances,
+               delivery::Announcer& announcer, const instances::Instances& instances,
                const federation::Blocks& blocks, const Runtime& runtime)
       : activities_(activities),
         client_(client),
         announcer_(announcer),
+        store_(announcer.store()),
         instances_(instances),
         blocks_(blocks),
         clock_(runtime.clock),
         log_(runtime.log),
         tasks_(runtime.executor) {}
+  // Goes on with what was owed when the node stopped.
+  void start() { tasks_.spawn("copies_owed", look_again_and_again()); }
   [[nodiscard]] Task<void> stop();
 
   // Keeps what an author's server signed of a public post, and returns its name for events
-  // (delivery::TagEvent::signed_copy). Empty if it is too large.
-  [[nodiscard]] std::string keep(const std::string& body);
+  // (delivery::TagEvent::signed_copy). Empty if it is too large. What is on disk is there when it completes.
+  [[nodiscard]] Task<Result<std::string>> keep(const std::string& body);
   // Answers GET kPath?sha256=….
   [[nodiscard]] Task<HttpResponse> answer(HttpRequest request);
   // An event names a copy: it goes to those who follow the hashtag here and are no nodes, once each. One copy
-  // may be named for many posts: that of the end of their author's account. `was_here`: a removal is of what
-  // this node had announced.
-  void hand_on(const delivery::TagEvent& event, bool was_here);
+  // may be named for many posts: that of the end of their author's account.
+  void hand_on(const delivery::FeedEntry& entry);
   // The same under all hashtags that the post has or had, for its publisher's node: through the rings events
   // go to others only.
   void hand_on(const delivery::PublishedPost& post, delivery::Op op);
@@ -87,15 +95,24 @@ class SignedCopies {
     std::string signed_copy;  // delivery::TagEvent::signed_copy
     std::string author;
     std::map<std::string, std::set<Tag>> posts;  // by URI; never empty, and more than one for an account only
+    std::vector<std::uint64_t> owed;             // by delivery::Store::copies_owed
     Instant not_before{};
     [[nodiscard]] const std::string& first() const { return posts.begin()->first; }
   };
   using Ways = std::map<std::string, std::string>;  // by inbox: the actor who brings it
+  // Nothing if nobody here is to get it. `was_here`: a removal is of what this node had announced.
+  [[nodiscard]] std::optional<Work> work_of(const delivery::TagEvent& event, bool was_here) const;
   void begin(Work work);
   void put_off(Work work);
   Task<void> go_on(std::string host);
   void drop(const std::string& host, std::string_view why);
   Task<void> hand_on_all(std::string signed_copy);
+  // Whether there is nothing left to do.
+  Task<bool> hand_over(Work work, std::string body);
+  Task<void> look_again_and_again();
+  Task<void> look_again();
+  void settle(std::vector<std::uint64_t> owed);
+  Task<void> write_settled();
   Task<Result<std::string>> fetch_again_and_again(std::string hash, std::string origin);
   [[nodiscard]] bool is_from_who_speaks(const std::string& signed_copy, const std::string& uri) const;
   [[nodiscard]] Ways ways_of(const Work& work, const std::string& hash, bool deletes) const;
@@ -107,6 +124,7 @@ class SignedCopies {
   federation::ActivityQueue& activities_;
   federation::SignedClient& client_;
   const delivery::Announcer& announcer_;
+  delivery::Store& store_;
   const instances::Instances& instances_;
   const federation::Blocks& blocks_;
   Clock& clock_;
@@ -122,6 +140,7 @@ class SignedCopies {
   std::map<std::string, std::map<std::string, Work>> put_off_;
   std::size_t put_off_count_ = 0;
   std::uint64_t dropped_ = 0;
+  std::vector<std::uint64_t> settled_;  // that is to be written: there is a task for it
   Instant next_warning_{};
   TaskGroup tasks_;
 };

@@ -673,6 +673,48 @@ TEST_P(RelayStore, ARemovalThatIsLaterThanAnotherIsNewsForWhoHeardWhatCameBetwee
   EXPECT_FALSE(accept({removal("cats"_tag)})[0].fresh);
 }
 
+TEST_P(RelayStore, ASignedCopyOfARemovalIsOwedToFollowersUntilItIsSettledOrAWeekOld) {
+  const auto removed = [](Tag tag) {
+    TagEvent event = removal(std::move(tag));
+    event.signed_copy = "00ff https://tags.a.example";
+    return event;
+  };
+  const auto owed = [&] { return must(store().copies_owed(0, 10)); };
+  accept({add("cats"_tag), add("dogs"_tag), removal("cats"_tag)});
+  EXPECT_TRUE(owed().empty());
+  const std::uint64_t seq = accept({removed("dogs"_tag)}).front().feed_seq;
+  reopen();
+  ASSERT_EQ(owed().size(), 1U);
+  EXPECT_EQ(owed()[0].seq, seq);
+  EXPECT_EQ(owed()[0].event.signed_copy, "00ff https://tags.a.example");
+  EXPECT_EQ(owed()[0].event.uri, kUri);
+  EXPECT_TRUE(owed()[0].event.is_deletion());
+  EXPECT_NE(owed()[0].added, 0U);
+  must(store().settle_copies({seq}));
+  EXPECT_TRUE(owed().empty());
+  accept({removed("birds"_tag)});
+  clock.wall += delivery::Store::kCopiesFor + std::chrono::seconds(1);
+  EXPECT_TRUE(owed().empty());
+}
+
+TEST_P(RelayStore, SignedDeletionsAreKeptForAWeekAndNotMoreThanSoMany) {
+  must(store().keep_deletion("aa", "{}"));
+  must(store().keep_deletion("aa", "{}"));
+  reopen();
+  EXPECT_EQ(must(store().find_deletion("aa")), "{}");
+  EXPECT_EQ(run(store().find_deletion("bb")).error().code, ErrorCode::kNotFound);
+  clock.wall += delivery::Store::kCopiesFor + std::chrono::seconds(1);
+  EXPECT_EQ(run(store().find_deletion("aa")).error().code, ErrorCode::kNotFound);
+  for (std::uint64_t i = 0; i < 30; ++i) must(store().keep_deletion(std::to_string(i), "{}"));
+  must(stores->database->write([](sql::Connection& db) {
+    return db.send("UPDATE counters SET value = value + ? WHERE name = 'signed_deletions'",
+                   delivery::Store::kDeletionsMax - 10);
+  }));
+  must(store().keep_deletion("last", "{}"));
+  EXPECT_EQ(run(store().find_deletion("10")).error().code, ErrorCode::kNotFound);
+  EXPECT_EQ(must(store().find_deletion("29")), "{}");
+}
+
 TEST_P(RelayStore, NewsAreWhatWouldBeAccepted) {
   Rng rng(7);
   for (int i = 0; i < 300; ++i) {

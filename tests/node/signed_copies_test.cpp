@@ -496,6 +496,66 @@ TEST_F(Copies, ThePublishersNodeHasThemForAWhileAndNamesThemInItsEvents) {
   EXPECT_EQ(get("/tagring/v1/signed?sha256=" + to_hex(crypto::sha256(deletion))).body, deletion);
 }
 
+TEST_F(Copies, DeletionsAreGivenOutForAWeekWhateverHappensToTheNode) {
+  publish(create_text(post));
+  publish(signed_text(update_text(post)));
+  const std::string edit = to_hex(crypto::sha256(signed_text(update_text(post))));
+  const std::string deletion = signed_text(delete_text(post.uri, alice.id));
+  publish(deletion);
+  const std::string target = "/tagring/v1/signed?sha256=" + to_hex(crypto::sha256(deletion));
+  settle(std::chrono::days(5));
+  EXPECT_EQ(get(target).body, deletion);
+  start(config());
+  EXPECT_EQ(get(target).body, deletion);
+  EXPECT_EQ(get("/tagring/v1/signed?sha256=" + edit).status, 404) << "it has content";
+  settle(std::chrono::days(3));
+  EXPECT_EQ(get(target).status, 404);
+}
+
+TEST_F(Copies, ADeletionOfWhoseNodeIsAwayIsAskedForAgainForDaysAndAfterRestarts) {
+  follow({"cats"});
+  publish_theirs();
+  const std::string deletion = signed_text(delete_text(theirs.uri, theirs.author));
+  const std::string url = "https://tags.peer.example/tagring/v1/signed";
+  internet.answers[url] = [](const HttpCall&) { return with_status(503); };
+  bring("Remove", deletion);
+  settle(std::chrono::days(2));
+  start(config());
+  settle(std::chrono::hours(3));
+  EXPECT_THAT(bodies_at(kInbox), Not(Contains(deletion)));
+  serve_copies(deletion);
+  settle(std::chrono::hours(1));
+  EXPECT_EQ(std::ranges::count(bodies_at(kInbox), deletion), 1);
+  const auto before = fetched_from("https://tags.peer.example");
+  settle(std::chrono::hours(3));
+  start(config());
+  settle(std::chrono::hours(3));
+  EXPECT_EQ(fetched_from("https://tags.peer.example"), before) << "it is done with";
+  EXPECT_EQ(std::ranges::count(bodies_at(kInbox), deletion), 1);
+}
+
+TEST_F(Copies, WhatNobodyHereIsToGetIsNotAskedForAgain) {
+  publish_theirs();
+  const std::string deletion = signed_text(delete_text(theirs.uri, theirs.author));
+  serve_copies(deletion);
+  bring("Remove", deletion);
+  settle(std::chrono::minutes(1));
+  EXPECT_THAT(rows("SELECT count(*) FROM copies_owed"), ElementsAre("0"));
+  EXPECT_EQ(fetched_from("https://tags.peer.example"), 0);
+}
+
+TEST_F(Copies, WhatItsPublisherHasNotIsNotAskedForAgain) {
+  follow({"cats"});
+  publish_theirs();
+  internet.answers["https://tags.peer.example/tagring/v1/signed"] = [](const HttpCall&) {
+    return with_status(404);
+  };
+  bring("Remove", signed_text(delete_text(theirs.uri, theirs.author)));
+  settle(std::chrono::hours(3));
+  EXPECT_EQ(fetched_from("https://tags.peer.example"), 1);
+  EXPECT_THAT(rows("SELECT count(*) FROM copies_owed"), ElementsAre("0"));
+}
+
 TEST_F(Copies, WhoOnlyFetchedThemGivesThemToNobody) {
   follow({"cats"});
   publish_theirs();
