@@ -264,13 +264,15 @@ Task<Result<void>> SqliteRelayStore::advance(Cursors cursors, Notes notes) {
       [cursors = std::move(cursors), notes = std::move(notes)](Connection& db) -> Result<void> {
         for (const auto& [inbox, cursor] : cursors) {
           TRY_VOID(
-              db.send("INSERT INTO inboxes(inbox, acknowledged, gone_since, refusing_since, refusals)"
-                      " VALUES(?, ?, ?, ?, ?) ON CONFLICT(inbox) DO UPDATE SET acknowledged = CASE"
+              db.send("INSERT INTO inboxes(inbox, acknowledged, gone_since, refusing_since, refusals,"
+                      " silent_days, silent_at) VALUES(?, ?, ?, ?, ?, ?, ?) ON CONFLICT(inbox) DO UPDATE SET "
+                      "acknowledged = CASE"
                       " WHEN excluded.acknowledged > inboxes.acknowledged THEN excluded.acknowledged"
                       " ELSE inboxes.acknowledged END, gone_since = excluded.gone_since,"
-                      " refusing_since = excluded.refusing_since, refusals = excluded.refusals",
+                      " refusing_since = excluded.refusing_since, refusals = excluded.refusals,"
+                      " silent_days = excluded.silent_days, silent_at = excluded.silent_at",
                       inbox, cursor.acknowledged, cursor.gone_since.value_or(WallTime()),
-                      cursor.refusing_since, cursor.refusals));
+                      cursor.refusing_since, cursor.refusals, cursor.silent_days, cursor.silent_at));
         }
         for (const auto& [seq, note] : notes) {
           TRY_VOID(db.send("UPDATE feed SET told = told || ? WHERE seq = ?", note, seq));
@@ -282,13 +284,16 @@ Task<Result<void>> SqliteRelayStore::advance(Cursors cursors, Notes notes) {
 Task<Result<delivery::Store::Cursors>> SqliteRelayStore::cursors() {
   return database_.read([](Connection& db) -> Result<Cursors> {
     Cursors cursors;
-    Statement row = db.query("SELECT inbox, acknowledged, gone_since, refusing_since, refusals FROM inboxes");
+    Statement row = db.query(
+        "SELECT inbox, acknowledged, gone_since, refusing_since, refusals, silent_days,"
+        " silent_at FROM inboxes");
     for (;;) {
       TRY(const bool found, row.step());
       if (!found) return cursors;
       const bool is_gone = row.integer(2) != 0;
       cursors.emplace(row.text(0), Cursor{row.number(1), is_gone ? std::optional(row.time(2)) : std::nullopt,
-                                          row.time(3), static_cast<unsigned>(row.integer(4))});
+                                          row.time(3), static_cast<unsigned>(row.integer(4)),
+                                          static_cast<unsigned>(row.integer(5)), row.time(6)});
     }
   });
 }

@@ -336,6 +336,12 @@ CREATE TABLE copies_owed(
 ) STRICT;
 )sql";
 
+constexpr const char* kVersion19 = R"sql(
+-- On how many days an inbox took nothing that it was sent, and when the last of them began.
+ALTER TABLE inboxes ADD COLUMN silent_days INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE inboxes ADD COLUMN silent_at INTEGER NOT NULL DEFAULT 0;
+)sql";
+
 struct Migration {
   const char* sql;
   std::string_view does;
@@ -358,7 +364,8 @@ constexpr std::array kMigrations = {
     Migration{kVersion15, "makes room for when authors said what they wish"},
     Migration{kVersion16, "makes room for who was told, and for who refuses"},
     Migration{kVersion17, "makes room for edits that come before their posts"},
-    Migration{kVersion18, "makes room for signed deletions"}};
+    Migration{kVersion18, "makes room for signed deletions"},
+    Migration{kVersion19, "makes room for who takes nothing for days"}};
 static_assert(kMigrations.size() == kSchemaVersion);
 
 // No database on PostgreSQL is older: up to this one, tables have no rows.

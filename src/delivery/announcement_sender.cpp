@@ -123,6 +123,7 @@ Task<AnnouncementSender::Sent> AnnouncementSender::send_to_node(std::string inbo
       // Both kinds again: what was taken is known there.
       co_return Sent{std::move(items), federation::why_not(refusals.error()), false, sent.is_gone};
     }
+    sent.answered = true;
     std::set<std::pair<std::string, Tag>> later;
     for (const auto& item : batch) observer_.relayed(item->entry.event.tag, bytes);
     for (const Refusal& refusal : *refusals) {
@@ -151,7 +152,7 @@ Task<AnnouncementSender::Sent> AnnouncementSender::send_to_fasp_server(std::stri
     if (agreed && followers_.target(event.tag, inbox) != nullptr && said.emplace(event.tag, event.uri).second)
       groups[{event.tag, event.op}].push_back(item);
   }
-  bool is_gone = false;
+  Sent sent;
   for (auto& [about, group] : groups) std::ranges::reverse(group);
   std::set<Announcements::value_type> left;
   for (const auto& [about, group] : groups) left.insert(group.begin(), group.end());
@@ -164,18 +165,17 @@ Task<AnnouncementSender::Sent> AnnouncementSender::send_to_fasp_server(std::stri
                                                                    about.second == Op::kRemove, uris);
       const Result<HttpResponse> response = co_await observer_.deliver_to_fasp_server(inbox, std::move(body));
       for (std::size_t i = from; i < to; ++i) note(inbox, group[i]->entry.event, response);
-      is_gone = federation::is_gone(response);
-      const bool is_final = is_gone ? if_gone == IfGone::kLost : federation::was_refused(response);
+      sent.is_gone = federation::is_gone(response);
+      const bool is_final = sent.is_gone ? if_gone == IfGone::kLost : federation::was_refused(response);
       if (!federation::was_accepted(response) && !is_final) {
         std::erase_if(items, [&](const auto& item) { return !left.contains(item); });
-        co_return Sent{std::move(items), federation::why_not(response), false, is_gone};
+        co_return Sent{std::move(items), federation::why_not(response), false, sent.is_gone};
       }
-      if (is_gone) observer_.lost_follower(about.first, inbox);
+      sent.answered = true;
+      if (sent.is_gone) observer_.lost_follower(about.first, inbox);
       for (std::size_t i = from; i < to; ++i) left.erase(group[i]);
     }
   }
-  Sent sent;
-  sent.is_gone = is_gone;
   co_return sent;
 }
 

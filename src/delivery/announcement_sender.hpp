@@ -31,10 +31,10 @@ class AnnouncementSender {
                      federation::SignedClient& client, Observer& observer, const Runtime& runtime);
 
   struct Sent {
-    Announcements again;   // what was not taken, and may be the next time: in order
-    std::string because;   // the last reason, if there is any
-    bool answered = true;  // it wants what is to be sent again later
-    bool is_gone = false;  // there is no such inbox: 404, 410
+    Announcements again;    // what was not taken, and may be the next time: in order
+    std::string because;    // the last reason, if there is any
+    bool answered = false;  // it has, and what is to be sent again it wants later
+    bool is_gone = false;   // there is no such inbox: 404, 410
   };
   // Of an inbox that is not there: it is tried again, since proxies err, or its followers are reported to the
   // observer.

@@ -57,6 +57,8 @@ Task<Result<void>> Announcer::load() {
     if (cursor.gone_since) inbox.gone_since = instant_of(*cursor.gone_since);
     inbox.refusing_since = instant_of(cursor.refusing_since);
     inbox.refusals = cursor.refusals;
+    inbox.silent_days = cursor.silent_days;
+    inbox.silent_at = instant_of(cursor.silent_at);
   }
   // Hashtag by hashtag it would be decided otherwise than it was of all together.
   for (auto& [destination, inbox] : inboxes_) {
@@ -200,9 +202,14 @@ Task<Announcer::Items> Announcer::send(std::string inbox, Items items) {
   auto [again, because, answered, is_gone] =
       co_await sender_.send(via, inbox, std::move(items), is_lost ? kLost : kAgain);
   note_whether_gone(inbox, is_gone, is_lost);
-  if (answered) lanes_.answered(inbox);
+  if (answered) {
+    lanes_.answered(inbox);
+    note_answer(inbox);
+  }
   if (!because.empty()) lanes_.blame(inbox, std::move(because));
   delivered_ += count - again.size();
+  const bool is_silent = !answered && !is_gone && !again.empty();
+  if (is_silent && is_lost_by_silence(inbox)) again.clear();
   const std::uint64_t reached = again.empty() ? last : again.front()->entry.seq - 1;
   Inbox& state = inboxes_[inbox];
   if (reached > state.acknowledged) {
@@ -222,6 +229,50 @@ void Announcer::note_whether_gone(const std::string& inbox, bool is_gone, bool i
   if (state.gone_since != before) moved_.insert(inbox);
 }
 
+// --- inboxes that are silent -------------------------------------------------------------------------------
+
+void Announcer::note_answer(const std::string& destination) {
+  Inbox& inbox = inboxes_[destination];
+  inbox.answered = clock_.now();
+  if (std::exchange(inbox.silent_days, 0) > 0) moved_.insert(destination);
+}
+
+// Days are counted, not the time from the first to the last: this node may have been off for a month itself.
+bool Announcer::is_lost_by_silence(const std::string& destination) {
+  Inbox& inbox = inboxes_[destination];
+  const Instant now = clock_.now();
+  inbox.missed = now;
+  const bool is_counted = inbox.silent_days > 0 && now - inbox.silent_at < kSilentDay;
+  if (is_counted || !reaches_most_) return false;
+  inbox.silent_at = now;
+  moved_.insert(destination);
+  if (++inbox.silent_days <= kSilentDaysMax) return false;
+  log_.info("inbox_silent_for_a_month", {{"inbox", destination}});
+  for (const Tag& tag : followers_.all_tags_at(destination)) sender_.lost(tag, destination);
+  // Whoever follows from there again begins anew.
+  inbox.silent_days = 0;
+  inbox.missed.reset();
+  return true;
+}
+
+// If not, it may be this node that is cut off. For as long as a post is tried, since there may be no other
+// meanwhile. By host: of one that is down there may be many inboxes. One that answers proves little: it may
+// be a neighbour.
+bool Announcer::reaches_most() const {
+  const Instant now = clock_.now();
+  const auto is_recent = [&](const std::optional<Instant>& when) { return when && now - *when < kLifetime; };
+  std::map<std::string, bool> hosts;
+  for (const auto& [destination, inbox] : inboxes_) {
+    if (is_recent(inbox.answered)) {
+      hosts[host_of(destination)] = true;
+    } else if (is_recent(inbox.missed)) {
+      hosts.try_emplace(host_of(destination), false);
+    }
+  }
+  const auto reached = std::ranges::count_if(hosts, [](const auto& host) { return host.second; });
+  return 2 * static_cast<std::size_t>(reached) > hosts.size();
+}
+
 Task<void> Announcer::upkeep() {
   for (;;) {
     const Instant next = clock_.now() + kSaveEvery;
@@ -229,6 +280,7 @@ Task<void> Announcer::upkeep() {
     co_await save_cursors();
     if (clock_.now() < next_prune_) continue;
     next_prune_ = clock_.now() + kPruneEvery;
+    reaches_most_ = reaches_most();
     co_await prune();
   }
 }
@@ -244,6 +296,8 @@ Task<void> Announcer::save_cursors() {
     if (inbox.gone_since) cursor.gone_since = wall_time_of(*inbox.gone_since);
     cursor.refusals = inbox.refusals;
     if (inbox.refusals > 0) cursor.refusing_since = wall_time_of(inbox.refusing_since);
+    cursor.silent_days = inbox.silent_days;
+    if (inbox.silent_days > 0) cursor.silent_at = wall_time_of(inbox.silent_at);
   }
   const Store::Notes notes = std::exchange(notes_, {});
   const Result<void> saved = co_await store_.advance(std::move(cursors), notes);

@@ -53,6 +53,10 @@ class Announcer {
   static constexpr Duration kNodeGoneAfter = std::chrono::hours(1);
   // So many refusals (4xx) in a row mean this node; after a week of nothing else its followers are lost too.
   static constexpr unsigned kRefusalsMax = 20;
+  // An inbox that neither took nor refused anything on so many days and one more, on each of which it was
+  // tried while this node reached most others, has lost its followers. Not more often counted than that:
+  static constexpr unsigned kSilentDaysMax = 30;
+  static constexpr Duration kSilentDay = std::chrono::days(1);
 
   [[nodiscard]] Store& store() { return store_; }
   [[nodiscard]] std::size_t waiting() const { return lanes_.size() + people_.size() + gathering_; }
@@ -99,6 +103,11 @@ class Announcer {
     std::optional<Instant> gone_since;
     Instant refusing_since;
     unsigned refusals = 0;  // in a row
+    // Of all kinds: when it took or refused something last, and when it did neither; and Store::Cursor.
+    std::optional<Instant> answered;
+    std::optional<Instant> missed;
+    unsigned silent_days = 0;
+    Instant silent_at;
   };
   // Between the clock that is kept on disk and the one that nobody sets.
   [[nodiscard]] Instant instant_of(WallTime time) const;
@@ -137,6 +146,10 @@ class Announcer {
   Task<void> tell_again(std::string destination, std::string uri);
   Task<Items> send(std::string inbox, Items items);
   void note_whether_gone(const std::string& inbox, bool is_gone, bool is_lost);
+  void note_answer(const std::string& destination);
+  // The inbox has taken nothing again. True if that was long enough: then its followers are reported.
+  [[nodiscard]] bool is_lost_by_silence(const std::string& destination);
+  [[nodiscard]] bool reaches_most() const;
   Task<queues::InboxLanes<Item>::Outcome> send_to_people(std::string destination, Item item);
   bool is_given_up(const std::string& destination, const AnnouncementSender::ToldPeople& told,
                    const TagEvent& event);
@@ -158,6 +171,7 @@ class Announcer {
   std::uint64_t last_seq_ = 0;
   std::uint64_t delivered_ = 0;
   Instant next_prune_{};
+  bool reaches_most_ = false;  // as of then
   std::size_t gathering_ = 0;
   queues::DeliveryQueues<Item> lanes_;  // of nodes and FASP servers
   queues::InboxLanes<Item> people_;

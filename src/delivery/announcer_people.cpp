@@ -259,7 +259,7 @@ bool Announcer::is_given_up(const std::string& destination, const AnnouncementSe
                             const TagEvent& event) {
   using enum AnnouncementSender::Told;
   Inbox& inbox = inboxes_[destination];
-  if (told.told == kAgain) return false;
+  if (told.told == kAgain) return is_lost_by_silence(destination);
   if (told.told == kNobody) return true;
   moved_.insert(destination);
   if (told.told == kGone) {
@@ -271,6 +271,7 @@ bool Announcer::is_given_up(const std::string& destination, const AnnouncementSe
     return true;
   }
   inbox.gone_since.reset();
+  note_answer(destination);
   if (told.told == kTaken) {
     inbox.refusals = 0;
     return true;

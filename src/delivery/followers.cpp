@@ -212,6 +212,14 @@ std::size_t Followers::tags_at(const std::string& inbox) const {
   return known == tags_at_.end() ? 0 : known->second;
 }
 
+std::vector<Tag> Followers::all_tags_at(const std::string& inbox) const {
+  std::vector<Tag> found;
+  for (const auto& [tag, of_tag] : tags_) {
+    if (of_tag.targets.contains(inbox)) found.push_back(tag);
+  }
+  return found;
+}
+
 bool Followers::follows(const Tag& tag, const std::string& actor) const {
   const auto it = tags_.find(tag);
   return it != tags_.end() && it->second.actors.contains(actor);

@@ -66,6 +66,8 @@ class Followers {
   [[nodiscard]] std::set<std::string_view> reached(const Tag& tag, const std::string& inbox) const;
   // Hashtags that are followed there.
   [[nodiscard]] std::size_t tags_at(const std::string& inbox) const;
+  // Which they are: looks at all that are followed anywhere.
+  [[nodiscard]] std::vector<Tag> all_tags_at(const std::string& inbox) const;
   // Target::asked; 0 if nobody there follows the tag.
   [[nodiscard]] std::uint64_t asked(const Tag& tag, const std::string& inbox) const;
   // Null if nobody there follows the tag.

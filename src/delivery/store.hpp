@@ -239,7 +239,9 @@ class Store {
     std::uint64_t acknowledged = 0;           // up to there; never goes back
     std::optional<WallTime> gone_since = {};  // it is not there (404, 410)
     WallTime refusing_since = {};
-    unsigned refusals = 0;  // in a row, since then
+    unsigned refusals = 0;     // in a row, since then
+    unsigned silent_days = 0;  // on so many it was tried, and neither took nor refused anything
+    WallTime silent_at = {};   // when the last of them began
     friend bool operator==(const Cursor&, const Cursor&) = default;
   };
   using Cursors = std::map<std::string, Cursor>;  // by inbox

@@ -542,9 +542,9 @@ TEST_P(RelayStore, CursorsNeverGoBackAndGoWithTheLastFollower) {
   must(store().follow(
       {follower("cats"_tag, "https://f.example/a"), follower("dogs"_tag, "https://f.example/a")}));
   must(store().advance({{inbox, {7}}}, {}));
-  must(store().advance({{inbox, {5, at(3), at(4), 20}}}, {}));
+  must(store().advance({{inbox, {5, at(3), at(4), 20, 6, at(5)}}}, {}));
   reopen();
-  EXPECT_EQ(must(store().cursors()), (delivery::Store::Cursors{{inbox, {7, at(3), at(4), 20}}}));
+  EXPECT_EQ(must(store().cursors()), (delivery::Store::Cursors{{inbox, {7, at(3), at(4), 20, 6, at(5)}}}));
   must(store().advance({{inbox, {8}}}, {}));
   EXPECT_EQ(must(store().cursors()).at(inbox), Cursor{8}) << "it takes something again";
   must(store().unfollow({{"cats"_tag, "https://f.example/a"}}));

@@ -524,6 +524,70 @@ TEST_F(Restarting, SoDoesTheWeekForWhichItRefusesEverything) {
   EXPECT_THAT(lost.inboxes, ElementsAre(kPeople));
 }
 
+// Some answer, so that it is not this node that is cut off.
+class Silent : public Restarting {
+ protected:
+  Silent() {
+    for (const std::string& host : {"a", "b"}) {
+      up.push_back("https://" + host + ".example/inbox");
+      follow("dogs"_tag, up.back(), Via::kBoost);
+    }
+    web.statuses[kPeople] = 503;
+    now->start();
+  }
+  // Of posts, so many each day.
+  void pass(int days_passed, int posts = 1) {
+    for (int day = 0; day < days_passed; ++day) {
+      for (int i = 0; i < posts; ++i) {
+        const std::string uri = "https://author.example/n" + std::to_string(last);
+        const TagEvent event{"dogs"_tag, Op::kAdd, uri, "https://author.example/u", clock.wall_now(), true};
+        last = run(stores->relay.accept({event}, 0))->front().feed_seq;
+        now->push({last, event});
+      }
+      loop.run_for(days(1));
+    }
+  }
+  std::vector<std::string> up;
+};
+
+TEST_F(Silent, AnInboxLosesAllItsFollowersAfterAMonthWhateverHashtagThePostsHave) {
+  pass(15, 3);
+  restart();
+  pass(14, 3);
+  EXPECT_THAT(lost.inboxes, IsEmpty());
+  pass(2);
+  EXPECT_THAT(lost.inboxes, ElementsAre(kPeople, kPeople)) << "cats and dogs";
+}
+
+TEST_F(Silent, ANodeIsLostLikewiseWithWhatWaitsForIt) {
+  web.statuses.clear();
+  web.statuses[kNode] = 503;
+  follow("dogs"_tag, kNode, Via::kNode);
+  pass(30);
+  EXPECT_THAT(lost.inboxes, IsEmpty());
+  pass(2);
+  EXPECT_THAT(lost.inboxes, ElementsAre(kNode));
+}
+
+TEST_F(Silent, WhoRefusesOnePostIsNotSilent) {
+  pass(20);
+  web.statuses[kPeople] = 403;
+  pass(1);
+  web.statuses[kPeople] = 503;
+  pass(12);
+  EXPECT_THAT(lost.inboxes, IsEmpty());
+}
+
+TEST_F(Silent, ADayWithoutATryOrOnWhichFewAnswerIsNotCounted) {
+  pass(5);
+  loop.run_for(days(28));
+  pass(3);
+  EXPECT_THAT(lost.inboxes, IsEmpty()) << "nothing was tried for most of that time";
+  web.statuses[up.front()] = 503;
+  pass(24);
+  EXPECT_THAT(lost.inboxes, IsEmpty()) << "one of three may be a neighbour of a node that is cut off";
+}
+
 TEST_F(AnnouncerTest, TheFeedKeepsForADayWhatAllHaveTakenAndLongerWhatSomebodyHasNot) {
   follow("cats"_tag, kNode, Via::kNode);
   web.statuses[kNode] = 503;

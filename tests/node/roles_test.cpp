@@ -277,6 +277,81 @@ TEST_F(Following, AnInboxThatIsGoneForDaysLosesItsFollowers) {
   }
 }
 
+// With two servers that take everything.
+class FollowingForMonths : public Following {
+ protected:
+  FollowingForMonths() {
+    resume();
+    for (const std::string name : {"near", "next"}) {
+      const std::string host = "https://" + name + ".example";
+      follow(make_author(host + "/users/fan", host + "/inbox"), "dogs");
+    }
+    follow(fan, "cats");
+    post.tags = {"cats", "dogs"};
+  }
+  void resume() {
+    config::Config slow = config();
+    slow.stabilise = std::chrono::minutes(10);
+    start(std::move(slow));
+  }
+  void answer_nothing(const std::string& host) {
+    internet.answers["https://" + host + "/inbox"] = [](const HttpCall&) {
+      return fail(ErrorCode::kTimedOut, "no answer");
+    };
+  }
+  // With a post each.
+  void pass(int days) {
+    for (int day = 0; day < days; ++day) {
+      post.uri = fmt::format("https://home.example/notes/{}", ++posts);
+      publish(create_text(post));
+      settle(std::chrono::days(1));
+      internet.calls.clear();
+    }
+  }
+  std::vector<std::string> fans() { return rows("SELECT actor FROM followers WHERE tag = 'cats'"); }
+  int posts = 0;
+};
+
+TEST_F(FollowingForMonths, AnInboxThatIsSilentForAMonthLosesItsFollowers) {
+  answer_nothing("far.example");
+  pass(15);
+  resume();
+  pass(14);
+  EXPECT_THAT(fans(), ElementsAre(fan.id));
+  pass(2);
+  EXPECT_THAT(rows("SELECT DISTINCT tag FROM followers"), ElementsAre("dogs"));
+  settle(subscriber::HashtagFollowers::kUnsubscribeAfter);
+  EXPECT_THAT(rows("SELECT tag FROM wants"), ElementsAre("dogs"));
+  internet.answers.clear();
+  follow(fan, "cats");
+  pass(1);
+  EXPECT_THAT(fans(), ElementsAre(fan.id));
+}
+
+TEST_F(FollowingForMonths, AServerThatTakesOnePostInBetweenKeepsItsFollowers) {
+  answer_nothing("far.example");
+  pass(20);
+  internet.answers.clear();
+  pass(1);
+  answer_nothing("far.example");
+  pass(12);
+  EXPECT_THAT(fans(), ElementsAre(fan.id));
+}
+
+TEST_F(FollowingForMonths, ANodeThatIsOffOrCutOffForWeeksLosesNobody) {
+  answer_nothing("far.example");
+  pass(5);
+  loop.drop(kOwner);
+  node.reset();
+  settle(std::chrono::days(40));
+  resume();
+  pass(2);
+  EXPECT_THAT(fans(), ElementsAre(fan.id));
+  for (const std::string host : {"near.example", "next.example"}) answer_nothing(host);
+  pass(26);
+  EXPECT_THAT(rows("SELECT tag FROM followers ORDER BY tag"), ElementsAre("cats", "dogs", "dogs"));
+}
+
 TEST_F(Following, APostReachesEverybodyUnderWhatTheyFollowByTheFewestActors) {
   const std::string inbox = "https://far.example/inbox";
   const Author second = make_author("https://far.example/users/second", inbox);
