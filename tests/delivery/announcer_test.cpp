@@ -528,7 +528,7 @@ TEST_F(Restarting, SoDoesTheWeekForWhichItRefusesEverything) {
 class Silent : public Restarting {
  protected:
   Silent() {
-    for (const std::string& host : {"a", "b"}) {
+    for (const std::string host : {"a", "b"}) {
       up.push_back("https://" + host + ".example/inbox");
       follow("dogs"_tag, up.back(), Via::kBoost);
     }
