@@ -54,7 +54,7 @@ class Announcer {
   // So many refusals (4xx) in a row mean this node; after a week of nothing else its followers are lost too.
   static constexpr unsigned kRefusalsMax = 20;
   // An inbox that neither took nor refused anything on so many days and one more, on each of which it was
-  // tried while this node reached most others, has lost its followers. Not more often counted than that:
+  // tried while this node reached most others, has lost its followers. Such days begin so far apart:
   static constexpr unsigned kSilentDaysMax = 30;
   static constexpr Duration kSilentDay = std::chrono::days(1);
 

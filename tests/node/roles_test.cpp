@@ -328,16 +328,6 @@ TEST_F(FollowingForMonths, AnInboxThatIsSilentForAMonthLosesItsFollowers) {
   EXPECT_THAT(fans(), ElementsAre(fan.id));
 }
 
-TEST_F(FollowingForMonths, AServerThatTakesOnePostInBetweenKeepsItsFollowers) {
-  answer_nothing("far.example");
-  pass(20);
-  internet.answers.clear();
-  pass(1);
-  answer_nothing("far.example");
-  pass(12);
-  EXPECT_THAT(fans(), ElementsAre(fan.id));
-}
-
 TEST_F(FollowingForMonths, ANodeThatIsOffOrCutOffForWeeksLosesNobody) {
   answer_nothing("far.example");
   pass(5);
