@@ -21,7 +21,8 @@ namespace {
 
 // Jobs per transaction, so that the first of a flood does not wait for all of it.
 constexpr std::size_t kBatchMax = 512;
-// What reads have between two transactions; one more job may begin just before its end.
+// What reads have at least between two transactions, or half of what the one before took; one more job may
+// begin just before its end.
 constexpr auto kReadsFor = std::chrono::milliseconds(5);
 constexpr const char* kDead = "database: stopped after a failed rollback; restart the node";
 
@@ -172,9 +173,11 @@ Task<Result<void>> Database::perform(Kind kind, Work work) {
 
 void Database::serve() {
   while (queue_->wait()) {
+    const auto begun = std::chrono::steady_clock::now();
     std::vector<Job> writes = queue_->take_writes();
     if (!writes.empty()) run_writes(writes);
-    const auto until = std::chrono::steady_clock::now() + kReadsFor;
+    const auto written = std::chrono::steady_clock::now();
+    const auto until = written + std::max<std::chrono::nanoseconds>(kReadsFor, (written - begun) / 2);
     do {
       std::optional<Job> read = queue_->take_read();
       if (!read) break;

@@ -5,9 +5,10 @@
 // A caller resumes, on its own executor, only after the commit: what it was told is on the disk.
 //
 // Who reads delays nobody who writes for long, however many they are: writes that wait go before reads, which
-// have a few milliseconds at a time between them. Readers stand in line, each of them alone, as the budget
-// knows them (budget/metered.hpp), and the node's own reads have every second turn; so who asks for much
-// waits for themselves. What a job takes is charged to who asked. All of this rests on jobs being short.
+// have a few milliseconds at a time between them, or half as long as the writes before. Readers stand in
+// line, each of them alone, as the budget knows them (budget/metered.hpp), and the node's own reads have
+// every second turn; so who asks for much waits for themselves. What a job takes is charged to who asked. All
+// of this rests on jobs being short.
 //
 // A second connection for readers would need the file shared between two of them, which today nobody but this
 // one may open, and its own way to see what was just written; and readers would take the disk and the
