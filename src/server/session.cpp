@@ -26,6 +26,8 @@ namespace beast = boost::beast;
 namespace http = boost::beast::http;
 namespace {
 
+bool only_reads(const HttpRequest& request) { return request.method == "GET" || request.method == "HEAD"; }
+
 using boost::system::error_code;
 constexpr const char* kStrictTransport = "max-age=86400";  // of HSTS (RFC 6797): a day
 
@@ -225,8 +227,9 @@ Task<Incoming> HttpSession::read_request() {
   if (incoming.refusal != 0) co_return incoming;
   incoming.asker = spender_of(request.peer);
   incoming.is_metered = incoming.asker && !request.peer.is_here();
+  // Others make a node read at this one, for their readers: what it has to say is heard all the same.
   for (const budget::Resource time : {budget::Resource::kLoop, budget::Resource::kDatabase}) {
-    if (incoming.is_metered)
+    if (incoming.is_metered && (only_reads(request) || time == budget::Resource::kLoop))
       incoming.wait = std::max(incoming.wait, service_->options.budget->take(time, *incoming.asker, 0));
   }
   if (incoming.wait > Duration::zero()) {
@@ -263,8 +266,8 @@ Task<HttpResponse> HttpSession::handle(Incoming* incoming) {
   Executor node = service_->node;
   Task<HttpResponse> answered = [&] {
     if (!incoming->is_metered) return answer(service_, std::move(*incoming->request));
-    const bool only_reads = incoming->request->method == "GET" || incoming->request->method == "HEAD";
-    auto meter = std::make_shared<budget::Meter>(*service_->options.budget, *incoming->asker, only_reads);
+    auto meter = std::make_shared<budget::Meter>(*service_->options.budget, *incoming->asker,
+                                                 only_reads(*incoming->request));
     node = budget::Metered(service_->node, meter);
     return answer_for(service_, std::move(*incoming->request), std::move(meter));
   }();
