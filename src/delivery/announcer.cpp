@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "crypto/hash.hpp"
+#include "ring/contact.hpp"
 
 namespace tagring::delivery {
 namespace {
@@ -256,21 +257,20 @@ bool Announcer::is_lost_by_silence(const std::string& destination) {
 }
 
 // If not, it may be this node that is cut off. For as long as a post is tried, since there may be no other
-// meanwhile. By host: of one that is down there may be many inboxes. One that answers proves little: it may
-// be a neighbour.
+// meanwhile. By registered domain: of one that is down there may be as many hosts and inboxes as somebody
+// likes. One that answers proves little: it may be a neighbour.
 bool Announcer::reaches_most() const {
   const Instant now = clock_.now();
   const auto is_recent = [&](const std::optional<Instant>& when) { return when && now - *when < kLifetime; };
-  std::map<std::string, bool> hosts;
+  std::map<std::string, bool> domains;
   for (const auto& [destination, inbox] : inboxes_) {
-    if (is_recent(inbox.answered)) {
-      hosts[host_of(destination)] = true;
-    } else if (is_recent(inbox.missed)) {
-      hosts.try_emplace(host_of(destination), false);
-    }
+    const bool is_reached = is_recent(inbox.answered);
+    if (!is_reached && !is_recent(inbox.missed)) continue;
+    const std::string host = host_of(destination);
+    domains[ring::registrable_domain(host).value_or(host)] |= is_reached;
   }
-  const auto reached = std::ranges::count_if(hosts, [](const auto& host) { return host.second; });
-  return 2 * static_cast<std::size_t>(reached) > hosts.size();
+  const auto reached = std::ranges::count_if(domains, [](const auto& domain) { return domain.second; });
+  return 2 * static_cast<std::size_t>(reached) > domains.size();
 }
 
 Task<void> Announcer::upkeep() {
