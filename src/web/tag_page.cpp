@@ -27,7 +27,7 @@ std::vector<std::string> words(std::string_view text, std::vector<std::string>* 
     const std::string word(text.substr(0, text.find_first_of(kBetween)));
     text.remove_prefix(word.size());
     if (const Result<Tag> tag = parse_typed_tag(word)) {
-      result.push_back(word);
+      result.push_back(tag->canonical());
     } else if (wrong->size() < kWrongMax) {
       wrong->push_back(tag.error().message);
     }
