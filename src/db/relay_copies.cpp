@@ -8,17 +8,25 @@
 namespace tagring::db {
 
 using namespace sql;
-using delivery::FeedEntry;
+using OwedCopy = delivery::Store::OwedCopy;
 
 namespace {
 
 constexpr const char* kDeletionSequence = "signed_deletions";
+constexpr std::int64_t kPrunedAtOnce = 2'000;  // by one write job
+// The oldest have the least places.
+constexpr const char* kPruneOwed =
+    "DELETE FROM copies_owed WHERE seq IN (SELECT seq FROM copies_owed ORDER BY seq LIMIT ?) AND accepted < "
+    "?";
+constexpr const char* kPruneDeletions =
+    "DELETE FROM signed_deletions WHERE seq IN (SELECT seq FROM signed_deletions ORDER BY seq LIMIT ?)"
+    " AND kept < ?";
 
 Result<void> keep(Connection& db, const std::string& hash, const std::string& body, WallTime now) {
   TRY(const std::uint64_t seq, reserve_numbers(db, kDeletionSequence, 1));
   TRY_VOID(
       db.send("INSERT INTO signed_deletions(seq, hash, body, kept) VALUES(?, ?, ?, ?)"
-              " ON CONFLICT DO NOTHING",
+              " ON CONFLICT(hash) DO UPDATE SET seq = excluded.seq, kept = excluded.kept",
               seq, hash, body, now));
   const std::uint64_t last_to_go =
       seq > delivery::Store::kDeletionsMax ? seq - delivery::Store::kDeletionsMax : 0;
@@ -27,24 +35,23 @@ Result<void> keep(Connection& db, const std::string& hash, const std::string& bo
 
 }  // namespace
 
-Task<Result<std::vector<FeedEntry>>> SqliteRelayStore::copies_owed(std::uint64_t after, std::size_t limit) {
-  const WallTime since = clock_.wall_now() - kCopiesFor;
-  return database_.write([after, limit, since](Connection& db) -> Result<std::vector<FeedEntry>> {
-    TRY_VOID(db.send("DELETE FROM copies_owed WHERE accepted < ?", since));
-    return all_rows<FeedEntry>(db.query("SELECT seq, tag, uri, author, signed_copy, changed, added"
-                                        " FROM copies_owed WHERE seq > ? ORDER BY seq LIMIT ?",
-                                        after, limit),
-                               [](const Statement& row) {
-                                 return FeedEntry{row.number(0),
-                                                  {.tag = Tag::from_canonical(row.text(1)),
-                                                   .op = delivery::Op::kRemove,
-                                                   .uri = row.text(2),
-                                                   .author = row.text(3),
-                                                   .published = {},
-                                                   .signed_copy = row.text(4),
-                                                   .changed = row.time(5)},
-                                                  row.number(6)};
-                               });
+Task<Result<std::vector<OwedCopy>>> SqliteRelayStore::copies_owed(std::uint64_t after, std::size_t limit) {
+  return database_.read([after, limit, since = clock_.wall_now() - kCopiesFor](
+                            Connection& db) -> Result<std::vector<OwedCopy>> {
+    return all_rows<OwedCopy>(
+        db.query("SELECT seq, tag, uri, author, signed_copy, changed, added, accepted"
+                 " FROM copies_owed WHERE seq > ? AND accepted >= ? ORDER BY seq LIMIT ?",
+                 after, since, limit),
+        [](const Statement& row) {
+          delivery::TagEvent event{.tag = Tag::from_canonical(row.text(1)),
+                                   .op = delivery::Op::kRemove,
+                                   .uri = row.text(2),
+                                   .author = row.text(3),
+                                   .published = {},
+                                   .signed_copy = row.text(4),
+                                   .changed = row.time(5)};
+          return OwedCopy{{row.number(0), std::move(event), row.number(6)}, row.time(7)};
+        });
   });
 }
 
@@ -55,6 +62,19 @@ Task<Result<void>> SqliteRelayStore::settle_copies(std::vector<std::uint64_t> se
     }
     return {};
   });
+}
+
+Task<Result<void>> SqliteRelayStore::prune_copies() {
+  for (const char* sql : {kPruneOwed, kPruneDeletions}) {
+    std::int64_t deleted = kPrunedAtOnce;
+    while (deleted == kPrunedAtOnce) {
+      auto job = [sql, before = clock_.wall_now() - kCopiesFor](Connection& db) {
+        return db.run(sql, kPrunedAtOnce, before);
+      };
+      CO_TRY(deleted, co_await database_.write(std::move(job)));
+    }
+  }
+  co_return Result<void>();
 }
 
 Task<Result<void>> SqliteRelayStore::keep_deletion(std::string hash, std::string body) {

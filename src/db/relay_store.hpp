@@ -54,8 +54,9 @@ class SqliteRelayStore : public delivery::Store, public federation::LetterStore 
                                              unsigned storage_replicas) override;
   Task<Result<std::vector<WallTime>>> announced(Tag tag, std::vector<std::string> uris) override;
   Task<Result<std::vector<delivery::TagEvent>>> news_of(std::vector<delivery::TagEvent> events) override;
-  Task<Result<std::vector<delivery::FeedEntry>>> copies_owed(std::uint64_t after, std::size_t limit) override;
+  Task<Result<std::vector<OwedCopy>>> copies_owed(std::uint64_t after, std::size_t limit) override;
   Task<Result<void>> settle_copies(std::vector<std::uint64_t> seqs) override;
+  Task<Result<void>> prune_copies() override;
   Task<Result<void>> keep_deletion(std::string hash, std::string body) override;
   Task<Result<std::string>> find_deletion(std::string hash) override;
   Task<Result<std::vector<delivery::FeedEntry>>> feed(std::uint64_t after, std::size_t limit) override;

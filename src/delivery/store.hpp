@@ -175,11 +175,17 @@ class Store {
   virtual Task<Result<std::vector<TagEvent>>> news_of(std::vector<TagEvent> events) = 0;
   // Removals whose signed copies are owed still, with a greater seq, oldest first; of the event op, tag, uri,
   // author, signed copy and `changed`. They are owed for kCopiesFor.
+  struct OwedCopy {
+    FeedEntry entry;
+    WallTime since;
+  };
   static constexpr Duration kCopiesFor = std::chrono::days(7);
-  virtual Task<Result<std::vector<FeedEntry>>> copies_owed(std::uint64_t after, std::size_t limit) = 0;
+  virtual Task<Result<std::vector<OwedCopy>>> copies_owed(std::uint64_t after, std::size_t limit) = 0;
   virtual Task<Result<void>> settle_copies(std::vector<std::uint64_t> seqs) = 0;
-  // Keeps what an author's server signed about the end of a post or an account, by its hash, for kCopiesFor,
-  // and of all the last kDeletionsMax.
+  // Drops copies that are owed, and deletions that are kept, for longer.
+  virtual Task<Result<void>> prune_copies() = 0;
+  // Keeps what an author's server signed about the end of a post or an account, by its hash, for kCopiesFor
+  // from now, and of all the last kDeletionsMax.
   static constexpr std::uint64_t kDeletionsMax = 20'000;
   virtual Task<Result<void>> keep_deletion(std::string hash, std::string body) = 0;
   // kNotFound if it is not kept.

@@ -11,6 +11,7 @@
 #include "fediverse/activity.hpp"
 #include "fediverse/vocabulary.hpp"
 #include "http/http_error.hpp"
+#include "ring/contact.hpp"
 
 namespace tagring::publisher {
 namespace {
@@ -19,6 +20,8 @@ constexpr std::size_t kHostsMax = 10'000;
 constexpr Duration kGoOnAfter = std::chrono::minutes(1);
 constexpr Duration kSettleAfter = std::chrono::seconds(1);
 constexpr std::size_t kOwedAtOnce = 500;
+constexpr std::size_t kOwedOfDomainMax = 2'000;
+constexpr Duration kErrsFor = std::chrono::hours(6);
 constexpr Duration kWarnEvery = std::chrono::minutes(1);
 constexpr std::array<Duration, 4> kWaits = {std::chrono::seconds(10), std::chrono::minutes(1),
                                             std::chrono::minutes(5), std::chrono::minutes(30)};
@@ -47,6 +50,9 @@ Said read(const std::string& body, WallTime now) {
 bool may_come(const Error& error) {
   return error.code == ErrorCode::kUnavailable || error.code == ErrorCode::kTimedOut;
 }
+
+// By what costs something to have.
+std::string domain_of(const std::string& host) { return ring::registrable_domain(host).value_or(host); }
 
 std::string hash_of(const std::string& signed_copy) { return signed_copy.substr(0, signed_copy.find(' ')); }
 std::string origin_of_copy(const std::string& signed_copy) {
@@ -242,8 +248,8 @@ Task<void> SignedCopies::hand_on_all(std::string signed_copy) {
       co_await fetch_again_and_again(hash_of(signed_copy), origin_of_copy(signed_copy));
   Work work = std::move(pending_.extract(signed_copy).mapped());
   std::vector<std::uint64_t> owed = work.owed;
-  const bool is_done = body ? co_await hand_over(std::move(work), std::move(*body)) : !may_come(body.error());
-  if (is_done) settle(std::move(owed));
+  // What did not come stays owed.
+  if (body && co_await hand_over(std::move(work), std::move(*body))) settle(std::move(owed));
 }
 
 Task<bool> SignedCopies::hand_over(Work work, std::string body) {
@@ -291,27 +297,41 @@ Task<void> SignedCopies::look_again_and_again() {
   }
 }
 
+// One after the other, and of a domain that does not answer none but the first: others wait no longer for
+// whoever names many such.
 Task<void> SignedCopies::look_again() {
-  std::set<std::string> away;  // origins
+  static_cast<void>(co_await store_.prune_copies());
+  std::set<std::string> away;                  // registered domains of origins
+  std::map<std::string, std::size_t> owed_of;  // and of posts
   std::uint64_t after = 0;
   for (;;) {
-    const Result<std::vector<delivery::FeedEntry>> page = co_await store_.copies_owed(after, kOwedAtOnce);
+    const Result<std::vector<delivery::Store::OwedCopy>> page =
+        co_await store_.copies_owed(after, kOwedAtOnce);
     if (!page || page->empty()) co_return;
-    after = page->back().seq;
-    for (const delivery::FeedEntry& entry : *page) {
-      const std::string& signed_copy = entry.event.signed_copy;
-      const std::string origin = origin_of_copy(signed_copy);
-      if (pending_.contains(signed_copy) || away.contains(origin)) continue;
-      std::optional<Work> work = work_of(entry.event, /*was_here=*/entry.added != 0);
-      bool is_done = true;
-      if (work) {
-        Result<std::string> body = co_await fetch(hash_of(signed_copy), origin);
-        if (!body && may_come(body.error())) away.insert(origin);
-        is_done = body ? co_await hand_over(std::move(*work), std::move(*body)) : !may_come(body.error());
-      }
-      if (is_done) settle({entry.seq});
+    after = page->back().entry.seq;
+    std::vector<std::uint64_t> done;
+    for (const auto& [entry, since] : *page) {
+      if (++owed_of[domain_of(host_of(entry.event.uri))] > kOwedOfDomainMax ||
+          co_await is_done_with(entry, since, away))
+        done.push_back(entry.seq);
     }
+    settle(std::move(done));
   }
+}
+
+Task<bool> SignedCopies::is_done_with(const delivery::FeedEntry& entry, WallTime since,
+                                      std::set<std::string>& away) {
+  const std::string& signed_copy = entry.event.signed_copy;
+  const std::string origin = origin_of_copy(signed_copy);
+  const std::string domain = domain_of(host_of(origin));
+  if (pending_.contains(signed_copy) || away.contains(domain)) co_return false;
+  std::optional<Work> work = work_of(entry.event, /*was_here=*/entry.added != 0);
+  if (!work) co_return true;
+  Result<std::string> body = co_await fetch(hash_of(signed_copy), origin);
+  if (body) co_return co_await hand_over(std::move(*work), std::move(*body));
+  if (may_come(body.error())) away.insert(domain);
+  // Proxies, too, answer that there is nothing.
+  co_return !may_come(body.error()) && clock_.wall_now() - since > kErrsFor;
 }
 
 void SignedCopies::settle(std::vector<std::uint64_t> owed) {

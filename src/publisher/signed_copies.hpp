@@ -111,6 +111,8 @@ class SignedCopies {
   Task<bool> hand_over(Work work, std::string body);
   Task<void> look_again_and_again();
   Task<void> look_again();
+  // `away`: domains that have not answered in this look.
+  Task<bool> is_done_with(const delivery::FeedEntry& entry, WallTime since, std::set<std::string>& away);
   void settle(std::vector<std::uint64_t> owed);
   Task<void> write_settled();
   Task<Result<std::string>> fetch_again_and_again(std::string hash, std::string origin);

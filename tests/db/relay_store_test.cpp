@@ -57,6 +57,13 @@ class RelayStore : public StoresTest {
   std::vector<delivery::Store::Accepted> accept(std::vector<TagEvent> events, unsigned storage_replicas = 0) {
     return must(store().accept(std::move(events), storage_replicas));
   }
+  std::int64_t count_rows(const char* sql) {
+    return must(stores->database->read([sql](Connection& db) -> Result<std::int64_t> {
+      Statement row = db.query(sql);
+      TRY_VOID(row.step());
+      return row.integer(0);
+    }));
+  }
   std::vector<FeedEntry> feed(std::uint64_t after = 0, std::size_t limit = 100'000) {
     return must(store().feed(after, limit));
   }
@@ -685,34 +692,48 @@ TEST_P(RelayStore, ASignedCopyOfARemovalIsOwedToFollowersUntilItIsSettledOrAWeek
   const std::uint64_t seq = accept({removed("dogs"_tag)}).front().feed_seq;
   reopen();
   ASSERT_EQ(owed().size(), 1U);
-  EXPECT_EQ(owed()[0].seq, seq);
-  EXPECT_EQ(owed()[0].event.signed_copy, "00ff https://tags.a.example");
-  EXPECT_EQ(owed()[0].event.uri, kUri);
-  EXPECT_TRUE(owed()[0].event.is_deletion());
-  EXPECT_NE(owed()[0].added, 0U);
+  const auto [entry, since] = owed()[0];
+  EXPECT_EQ(entry.seq, seq);
+  EXPECT_EQ(entry.event.signed_copy, "00ff https://tags.a.example");
+  EXPECT_EQ(entry.event.uri, kUri);
+  EXPECT_TRUE(entry.event.is_deletion());
+  EXPECT_NE(entry.added, 0U);
+  EXPECT_EQ(since, clock.wall);
   must(store().settle_copies({seq}));
   EXPECT_TRUE(owed().empty());
   accept({removed("birds"_tag)});
   clock.wall += delivery::Store::kCopiesFor + std::chrono::seconds(1);
-  EXPECT_TRUE(owed().empty());
+  accept({removed("bees"_tag)});
+  EXPECT_EQ(owed().size(), 1U);
+  must(store().prune_copies());
+  EXPECT_EQ(count_rows("SELECT count(*) FROM copies_owed"), 1);
 }
 
-TEST_P(RelayStore, SignedDeletionsAreKeptForAWeekAndNotMoreThanSoMany) {
-  must(store().keep_deletion("aa", "{}"));
+TEST_P(RelayStore, SignedDeletionsAreKeptForAWeekFromTheLastTimeAndNotMoreThanSoMany) {
+  const auto find = [&](const std::string& hash) {
+    return run(store().find_deletion(hash)).value_or("none");
+  };
   must(store().keep_deletion("aa", "{}"));
   reopen();
-  EXPECT_EQ(must(store().find_deletion("aa")), "{}");
+  EXPECT_EQ(find("aa"), "{}");
   EXPECT_EQ(run(store().find_deletion("bb")).error().code, ErrorCode::kNotFound);
-  clock.wall += delivery::Store::kCopiesFor + std::chrono::seconds(1);
-  EXPECT_EQ(run(store().find_deletion("aa")).error().code, ErrorCode::kNotFound);
-  for (std::uint64_t i = 0; i < 30; ++i) must(store().keep_deletion(std::to_string(i), "{}"));
+  clock.wall += delivery::Store::kCopiesFor;
+  must(store().keep_deletion("bb", "{}"));
+  must(store().keep_deletion("aa", "{}"));
+  clock.wall += std::chrono::days(1);
+  EXPECT_EQ(find("aa"), "{}");
+  clock.wall += delivery::Store::kCopiesFor;
+  EXPECT_EQ(find("aa"), "none");
+  must(store().prune_copies());
+  EXPECT_EQ(count_rows("SELECT count(*) FROM signed_deletions"), 0);
+  for (int i = 0; i < 30; ++i) must(store().keep_deletion(std::to_string(i), "{}"));
   must(stores->database->write([](sql::Connection& db) {
     return db.send("UPDATE counters SET value = value + ? WHERE name = 'signed_deletions'",
                    delivery::Store::kDeletionsMax - 10);
   }));
   must(store().keep_deletion("last", "{}"));
-  EXPECT_EQ(run(store().find_deletion("10")).error().code, ErrorCode::kNotFound);
-  EXPECT_EQ(must(store().find_deletion("29")), "{}");
+  EXPECT_EQ(find("9"), "none");
+  EXPECT_EQ(find("29"), "{}");
 }
 
 TEST_P(RelayStore, NewsAreWhatWouldBeAccepted) {
@@ -743,12 +764,8 @@ TEST_P(RelayStore, WhoAsksForActorsOfAnyHashtagDrivesOutOnlyThoseThatNobodyFollo
   EXPECT_EQ(must(store().actor_since("dogs"_tag)), clock.wall);
   EXPECT_EQ(must(store().actor_since("cats"_tag)), first);
   EXPECT_EQ(must(store().actor_since(std::nullopt)), first);
-  const auto count = must(stores->database->read([](Connection& db) -> Result<std::int64_t> {
-    Statement row = db.query("SELECT count(*) FROM actors");
-    TRY_VOID(row.step());
-    return row.integer(0);
-  }));
-  EXPECT_LE(count, static_cast<std::int64_t>(delivery::Store::kActorsMax));
+  EXPECT_LE(count_rows("SELECT count(*) FROM actors"),
+            static_cast<std::int64_t>(delivery::Store::kActorsMax));
 }
 
 }  // namespace

@@ -544,16 +544,47 @@ TEST_F(Copies, WhatNobodyHereIsToGetIsNotAskedForAgain) {
   EXPECT_EQ(fetched_from("https://tags.peer.example"), 0);
 }
 
-TEST_F(Copies, WhatItsPublisherHasNotIsNotAskedForAgain) {
+// A proxy, whose node is being upgraded, may say so too.
+TEST_F(Copies, WhatItsPublisherHasNotIsAskedForForSomeHours) {
   follow({"cats"});
   publish_theirs();
   internet.answers["https://tags.peer.example/tagring/v1/signed"] = [](const HttpCall&) {
     return with_status(404);
   };
-  bring("Remove", signed_text(delete_text(theirs.uri, theirs.author)));
+  const std::string deletion = signed_text(delete_text(theirs.uri, theirs.author));
+  bring("Remove", deletion);
   settle(std::chrono::hours(3));
-  EXPECT_EQ(fetched_from("https://tags.peer.example"), 1);
+  serve_copies(deletion);
+  settle(std::chrono::hours(1));
+  EXPECT_EQ(std::ranges::count(bodies_at(kInbox), deletion), 1);
+  theirs.uri = "https://peer.example/notes/2";
+  publish_theirs();
+  internet.answers["https://tags.peer.example/tagring/v1/signed"] = [](const HttpCall&) {
+    return with_status(404);
+  };
+  bring("Remove", signed_text(delete_text(theirs.uri, theirs.author)));
+  settle(std::chrono::hours(12));
+  EXPECT_LT(fetched_from("https://tags.peer.example"), 12);
   EXPECT_THAT(rows("SELECT count(*) FROM copies_owed"), ElementsAre("0"));
+}
+
+// Or whoever tells of many that nobody has would keep all others waiting.
+TEST_F(Copies, OfADomainThatDoesNotAnswerOneIsAskedForAtATime) {
+  follow({"cats"});
+  for (int i = 0; i < 30; ++i) {
+    const std::string from = fmt::format("https://n{}.peer.example", i);
+    internet.answers[from + "/tagring/v1/signed"] = [](const HttpCall&) { return with_status(503); };
+    theirs.uri = fmt::format("https://peer.example/notes/{}", i);
+    publish_theirs();
+    bring("Remove", signed_text(delete_text(theirs.uri, theirs.author)), from);
+  }
+  settle(std::chrono::hours(5));
+  internet.calls.clear();
+  settle(std::chrono::hours(5));
+  EXPECT_LE(std::ranges::count_if(internet.calls,
+                                  [](const HttpCall& call) { return call.url.text().contains("/signed?"); }),
+            6);
+  EXPECT_THAT(rows("SELECT count(*) FROM copies_owed"), ElementsAre("30"));
 }
 
 TEST_F(Copies, WhoOnlyFetchedThemGivesThemToNobody) {
