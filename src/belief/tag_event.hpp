@@ -28,6 +28,9 @@ inline Version version_of(bool removed, WallTime changed) {
   return {removed && changed == WallTime() ? WallTime::max() : changed, removed};
 }
 
+// TagEvent::announced of a Remove of what this node knew to be out: nobody is to take an Announce back.
+inline constexpr WallTime kWasOut = WallTime::min();
+
 // A post's membership in one tag, or the end of it.
 struct TagEvent {
   Tag tag;
@@ -40,13 +43,16 @@ struct TagEvent {
   // its Delete or Update, of an Add the Update of a post that is there already. Or empty.
   std::string signed_copy = {};
   WallTime changed = {};  // see version_of()
-  // Of what is in this node's feed: `changed` of the Add that its Announce was about (delivery::announce_id).
+  // Of what is in this node's feed: `changed` of the Add that its Announce was about (delivery::announce_id),
+  // or kWasOut.
   WallTime announced = {};
 
   [[nodiscard]] Version version() const { return version_of(op == Op::kRemove, changed); }
-  // The hashtag was taken out and put back, but this node has not heard that it was out: for nodes, of which
-  // one may have.
-  [[nodiscard]] bool is_repeat() const { return op == Op::kAdd && announced != changed; }
+  // The hashtag was taken out and put back, or put back and taken out, but this node has not heard what was
+  // between: for nodes, of which one may have.
+  [[nodiscard]] bool is_repeat() const {
+    return op == Op::kAdd ? announced != changed : announced == kWasOut;
+  }
   // Once there, the post is deleted: nothing is said later.
   [[nodiscard]] bool is_deletion() const { return op == Op::kRemove && changed == WallTime(); }
   // The signed copy is to be had from who does not speak for the post's server.

@@ -105,10 +105,11 @@ Result<feed_seen::Marked> feed_seen::mark(Connection& db, const TagEvent& event,
   if (event.op == Op::kRemove && !event.signed_copy.empty()) {
     TRY(has_new_copy, insert_seen(db, digest_of_copy(event), event.op, {}, now));
   }
+  const bool was_out = last && !was_there;
   TRY(const WallTime announced, announced_as(db, digest));
   const std::uint64_t added = event.op == Op::kRemove && last ? last->added : 0;
   // Who hears of a later removal may know that the hashtag was put back in between, which this node does not.
-  return Marked{is_later || has_new_copy, announced, added};
+  return Marked{is_later || has_new_copy, was_out && !has_new_copy ? belief::kWasOut : announced, added};
 }
 
 Result<bool> feed_seen::is_news(Connection& db, const TagEvent& event) {

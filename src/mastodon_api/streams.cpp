@@ -110,11 +110,11 @@ Task<void> Streams::let_go(Tag tag) {
 // --- events ------------------------------------------------------------------------------------------------
 
 void Streams::note(const delivery::TagEvent& event) {
-  if (!by_tag_.contains(event.tag)) return;
+  if (!by_tag_.contains(event.tag) || event.is_repeat()) return;
   if (event.op == delivery::Op::kRemove) {
     const std::string id = std::to_string(posts::status_id(event.published, event.uri));
     deliver({event.tag, "delete", id});
-  } else if (event.indexable && !event.is_repeat() &&
+  } else if (event.indexable &&
              (event.is_edit() || event.published >= clock_.wall_now() - options_.news_age_max)) {
     tasks_.spawn("tell_readers", tell(event));
   }

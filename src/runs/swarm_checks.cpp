@@ -40,7 +40,8 @@ std::string wrong_order(const std::vector<delivery::TagEvent>& told) {
     if (fresh) continue;
     const delivery::TagEvent& before = *std::exchange(known->second, &event);
     const bool is_later = event.version() > before.version();
-    if (before.op == delivery::Op::kRemove && !is_later)
+    const bool is_news = is_later && (event.op == delivery::Op::kAdd || event.is_repeat());
+    if (before.op == delivery::Op::kRemove && !is_news)
       return fmt::format("tells of {} after its removal", event.uri);
     if (before.op == delivery::Op::kAdd && event.op == delivery::Op::kAdd && !(is_later && event.is_repeat()))
       return fmt::format("tells of {} twice", event.uri);

@@ -675,6 +675,7 @@ TEST_P(RelayStore, ARemovalThatIsLaterThanAnotherIsNewsForWhoHeardWhatCameBetwee
   EXPECT_FALSE(accept({changed(at(100), removal("cats"_tag))})[0].fresh);
   EXPECT_TRUE(accept({changed(at(300), removal("cats"_tag))})[0].fresh)
       << "it was put back at 200, elsewhere";
+  EXPECT_TRUE(feed().back().event.is_repeat()) << "people know that it is out";
   EXPECT_FALSE(accept({changed(at(200), add("cats"_tag))})[0].fresh);
   EXPECT_TRUE(accept({removal("cats"_tag)})[0].fresh) << "it is deleted";
   EXPECT_FALSE(accept({removal("cats"_tag)})[0].fresh);
