@@ -113,8 +113,8 @@ class Load {
       if (error) std::rethrow_exception(error);
       loop_.stop();
     });
+    loop_.restart();  // what ended after the part before may have stopped it since
     loop_.run();
-    loop_.restart();
   }
 
  private:

@@ -26,10 +26,10 @@ namespace beast = boost::beast;
 namespace http = boost::beast::http;
 namespace {
 
-bool only_reads(const HttpRequest& request) { return request.method == "GET" || request.method == "HEAD"; }
-
 using boost::system::error_code;
 constexpr const char* kStrictTransport = "max-age=86400";  // of HSTS (RFC 6797): a day
+
+bool only_reads(const HttpRequest& request) { return request.method == "GET" || request.method == "HEAD"; }
 
 // Runs on the node's executor.
 Task<HttpResponse> answer(std::shared_ptr<Service> service, HttpRequest request) {
