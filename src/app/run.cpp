@@ -43,7 +43,7 @@ Result<void> run_as(const Options& options) {
   TRY(config::Config config, config::Config::load(options.config));
   TRY(const std::optional<cluster::Place> inside, inside_of(options, config));
   // node.address is that of what stands in front of all fronts, and of no machine that these run on.
-  if (inside && config.listen_address == config.address) config.listen_address = IpAddress{};
+  if (inside && !config.listen_address) config.listen_address = IpAddress{};
   if (options.role == "front")
     return FrontDaemon(std::move(config), options.config, options.json, *inside).run();
   return Daemon(std::move(config), options.config, options.json, inside).run();

@@ -351,7 +351,6 @@ Result<void> check(Config& config) {
   TRY_VOID(check_listening(config));
   if (config.standby && config.postgres.empty())
     return bad("database.standby", "is for PostgreSQL, which two machines can reach: set database.postgres");
-  if (!config.listen_address) config.listen_address = config.address;
   if (config.listen_port == 0) config.listen_port = config.port;
   if (!config.has_bootstrap() && !config.create) {
     return bad("ring.bootstrap",
