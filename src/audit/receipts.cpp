@@ -16,8 +16,9 @@
 namespace tagring::audit {
 namespace {
 
-constexpr std::size_t kCheckingMax = 256;  // receipts being checked; more are not kept
-constexpr std::size_t kItemsMax = 10'000;  // of a batch
+constexpr Duration kSkewMax = std::chrono::minutes(5);  // of clocks of others
+constexpr std::size_t kCheckingMax = 256;               // receipts being checked; more are not kept
+constexpr std::size_t kItemsMax = 10'000;               // of a batch
 constexpr std::size_t kBatchesPerPage = 20;
 constexpr std::size_t kPageBytes = 500'000;  // about
 constexpr std::size_t kHeldMax = 20'000;     // items of one tag that are looked at, of one node
@@ -89,6 +90,12 @@ void Receipts::note(const std::string& origin, Ring ring, const std::vector<deli
   if (!fits) {
     ++counters_.bad;
     log_.warn("bad_receipt", {{"owner", origin}, {"because", "it is not about what was sent"}});
+    return;
+  }
+  // No head would be later, and so show what it dropped.
+  if (receipt->at > clock_.wall_now() + kSkewMax) {
+    ++counters_.bad;
+    log_.warn("bad_receipt", {{"owner", origin}, {"because", "it is dated into the future"}});
     return;
   }
   if (checking_ >= kCheckingMax) return;

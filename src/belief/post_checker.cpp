@@ -2,12 +2,18 @@
 
 #include <algorithm>
 
+#include "base/counted.hpp"
+
 namespace tagring::belief {
 namespace {
 
 constexpr Duration kSpotCheckSpread = std::chrono::seconds(30);
 constexpr Duration kSpotCheckAgain = federation::SignedClient::kCachedMax + kSpotCheckSpread;
 constexpr std::size_t kSpotChecksMax = 1'000;  // under way
+// How long an origin is not believed that was wrong about its own post. An honest one errs, too, where a post
+// was edited just then; to be believed gains a liar only posts that its server might have shown as well.
+constexpr Duration kLiarFor = std::chrono::hours(24);
+constexpr std::size_t kLiarsMax = 10'000;
 // What one relay sends, the other does at about the same time.
 constexpr Duration kFirstWait = std::chrono::milliseconds(25);
 constexpr Duration kLastWait = std::chrono::milliseconds(800);
@@ -43,7 +49,12 @@ Result<void> PostChecker::check_blocks(const TagEvent& event) const {
 }
 
 bool PostChecker::vouches(const std::string& sender, const TagEvent& event) const {
-  return is_same_or_below(host_of(sender), host_of(event.uri)) && !liars_.contains(sender);
+  return is_same_or_below(host_of(sender), host_of(event.uri)) && !is_liar(sender);
+}
+
+bool PostChecker::is_liar(const std::string& sender) const {
+  const auto liar = liars_.find(sender);
+  return liar != liars_.end() && clock_.now() < liar->second;
 }
 
 // Before anybody is asked about it.
@@ -210,7 +221,7 @@ Task<void> PostChecker::spot_check(TagEvent event, std::string sender) {
   co_await clock_.sleep_until(later);
   // Whoever invents posts of their own, so that their server or another's is asked for each, gets no further
   // than others.
-  if (liars_.contains(sender)) {
+  if (is_liar(sender)) {
     sampled_.erase(key);
     co_return;
   }
@@ -225,7 +236,8 @@ Task<void> PostChecker::spot_check(TagEvent event, std::string sender) {
   if (!stands || answer || answer.error().code != ErrorCode::kInvalid) co_return;
   log_.warn("sender_not_believed_any_more",
             {{"sender", sender}, {"post", event.uri}, {"because", answer.error().message}});
-  liars_.insert(std::move(sender));
+  make_room(liars_, kLiarsMax);
+  liars_.insert_or_assign(std::move(sender), clock_.now() + kLiarFor);
 }
 
 }  // namespace tagring::belief

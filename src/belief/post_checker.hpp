@@ -82,6 +82,7 @@ class PostChecker {
   Task<void> spot_check(TagEvent event, std::string sender);
   void sample(const TagEvent& event, const std::string& sender);
   [[nodiscard]] bool vouches(const std::string& sender, const TagEvent& event) const;
+  [[nodiscard]] bool is_liar(const std::string& sender) const;
 
   Options options_;
   const federation::Identity& identity_;
@@ -91,8 +92,8 @@ class PostChecker {
   Log& log_;
   Rng rng_;
   Witnesses witnesses_;
-  std::set<Contested::Key> sampled_;  // what is spot checked
-  std::set<std::string> liars_;       // origins whose word about their own posts was wrong
+  std::set<Contested::Key> sampled_;      // what is spot checked
+  std::map<std::string, Instant> liars_;  // origins whose word about their own posts was wrong; until then
   TaskGroup tasks_;
 };
 

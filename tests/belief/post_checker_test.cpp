@@ -135,6 +135,40 @@ TEST_F(PostCheckerTest, WhoDoesNotWishToBeFoundInTheArchiveIsRelayedAllTheSame) 
   EXPECT_THAT(taken({event(Op::kRemove)}, kA), IsEmpty());
 }
 
+// A relay of all hashtags, which looks at each post that its sender vouches for.
+class Relay : public PostChecker::Owner {
+ public:
+  [[nodiscard]] Result<void> check_place(const TagEvent&) const override { return {}; }
+  [[nodiscard]] Task<redundancy::RelayHalves> witness(Tag, std::string,
+                                                      std::optional<redundancy::RelayClaim>) override {
+    co_return redundancy::RelayHalves{};
+  }
+  void mistaken_for_owner(const Tag&, const std::string&) override {}
+  [[nodiscard]] bool samples() const override { return true; }
+  [[nodiscard]] bool is_archive() const override { return false; }
+};
+
+TEST_F(PostCheckerTest, WhoWasWrongAboutItsOwnPostIsBelievedAgainADayLater) {
+  PostChecker looks{{.check_share = 1}, identity, blocks, origins, runtime};
+  Relay relay;
+  const auto takes = [&](const std::string& uri) {
+    servers.publish(uri, kAuthor, "dogs", kDate);  // which is not what its sender says
+    std::optional<std::size_t> count;
+    boost::asio::co_spawn(
+        loop.executor(kOwner),
+        looks.believable(relay, {event(Op::kAdd, uri)}, origin_of(kUri), {}, &refusals),
+        [&](std::exception_ptr, const std::vector<TagEvent>& events) { count = events.size(); });
+    loop.run_for(std::chrono::minutes(2));
+    return count == 1U;
+  };
+  EXPECT_TRUE(takes(kUri));
+  EXPECT_FALSE(takes(kUri + "1"));
+  loop.run_for(std::chrono::hours(23));
+  EXPECT_FALSE(takes(kUri + "2"));
+  loop.run_for(std::chrono::hours(1));
+  EXPECT_TRUE(takes(kUri + "3"));
+}
+
 TEST_F(PostCheckerTest, TheDateIsThatOfThePostNotOfWhoTellsOfIt) {
   publish();
   TagEvent told = event();

@@ -361,6 +361,10 @@ TEST_F(KeptReceiptsTest, AnythingElseIsNotKeptAndHindersNothing) {
       [](storage::Receipt& r) { r.network = "other"; },
       [](storage::Receipt& r) { r.actor = "https://tags.third.example/actor"; },
       [&](storage::Receipt& r) { r.signature = forger.sign(r.signed_text()); },
+      [&](storage::Receipt& r) {
+        r.at += std::chrono::minutes(6);
+        r.signature = other.key.sign(r.signed_text());
+      },
   };
   for (const auto& spoil : spoilers) note(answer({item(1), item(2), item(3)}, spoil));
   EXPECT_EQ(node->receipts().counters().bad, spoilers.size());
