@@ -1,5 +1,6 @@
 """A node of several processes on PostgreSQL: fronts that speak with the world, behind a balancer, a core, and one that waits. While posts
-flow, fronts and cores are killed again and again. Nothing acknowledged is lost, nothing is there twice, and the neighbours see one node.
+flow, fronts and cores are killed again and again, and PostgreSQL's primary once, whose replica is promoted. Nothing acknowledged is lost, nothing
+is there twice, and the neighbours see one node.
 
     python3 tests/cluster/fronts_test.py [seed]
 """
@@ -21,8 +22,8 @@ sys.path.insert(0, str(ROOT / "tests" / "interop" / "real"))
 from balancer import Balancer  # noqa: E402
 from liar_test import Named  # noqa: E402
 from network import Failure, node_host, wait_for  # noqa: E402
-from postgres import Postgres, programs  # noqa: E402
-from standby_test import NODES, ORIGINS, READER, TAGS, TWICE, Checks, Flow, Machine, TwoMachines  # noqa: E402
+from postgres import Postgres, Replica, programs  # noqa: E402
+from standby_test import NODES, ORIGINS, READER, TAGS, TWICE, Checks, Faults, Flow, Machine, TwoMachines  # noqa: E402
 
 CORES, FRONTS = [0, 1], [2, 3]
 INSIDE = 7946
@@ -141,34 +142,40 @@ class Reader:
         return b'"event":"update"' in self.heard or b"event: update\n" in self.heard
 
 
-def suffer(network, flow, rng, check):
-    """The kills, in any order. How long after that of a core a post was acknowledged."""
-    kinds = ["front"] * FRONT_KILLS + ["core"] * CORE_KILLS
-    rng.shuffle(kinds)
+def kill_front(network, rng):
+    machine = network.machines[rng.choice(FRONTS)]
+    machine.kill()
+    time.sleep(rng.uniform(0, 1))
+    machine.start()
+    machine.says("serves")
+
+
+def kill_core(network, flow, check):
+    """How long after that a post was acknowledged."""
+    killed, other = network.machines[network.active], network.machines[1 - network.active]
+    other.says("stands by")
+    readers = [Reader(network, TAGS[0], on_socket) for on_socket in [False, True]]
+    check("streams bring posts that flow", lambda: all(reader.has_post() for reader in readers), 30)
+    before = time.monotonic()
+    killed.kill()
+    check("and end with the core", lambda: all(reader.is_over for reader in readers), 5)
+    served = other.says("serves")
+    network.active = 1 - network.active
+    wait_for("a post", lambda: flow.times and flow.times[-1] > served)
+    took = next(at for at in flow.times if at > served) - before
+    print(f"  the core was killed: a post was acknowledged {took:.1f} s later", flush=True)
+    killed.start()
+    return took
+
+
+def suffer(network, flow, lose_server, rng, check):
+    """What dies, in any order. How long after the end of each core a post was acknowledged."""
     times = []
-    for kind in kinds:
+    blows = [lambda: kill_front(network, rng)] * FRONT_KILLS + [lambda: times.append(kill_core(network, flow, check))] * CORE_KILLS + [lose_server]
+    rng.shuffle(blows)
+    for blow in blows:
         time.sleep(rng.uniform(0.5, 2))
-        if kind == "front":
-            machine = network.machines[rng.choice(FRONTS)]
-            machine.kill()
-            time.sleep(rng.uniform(0, 1))
-            machine.start()
-            machine.says("serves")
-            wait_for("both fronts", lambda: len(network.fronts()) == len(FRONTS))
-            continue
-        killed, other = network.machines[network.active], network.machines[1 - network.active]
-        other.says("stands by")
-        readers = [Reader(network, TAGS[0], on_socket) for on_socket in [False, True]]
-        check("streams bring posts that flow", lambda: all(reader.has_post() for reader in readers), 30)
-        before = time.monotonic()
-        killed.kill()
-        check("and end with the core", lambda: all(reader.is_over for reader in readers), 5)
-        served = other.says("serves")
-        network.active = 1 - network.active
-        wait_for("a post", lambda: flow.times and flow.times[-1] > served)
-        times.append(next(at for at in flow.times if at > served) - before)
-        print(f"  the core was killed: a post was acknowledged {times[-1]:.1f} s later", flush=True)
-        killed.start()
+        blow()
         wait_for("both fronts", lambda: len(network.fronts()) == len(FRONTS))
     return times
 
@@ -262,11 +269,11 @@ def is_missed(network, check):
     check("and the node is missed there", lambda: bad(core, "node") == "it could not be asked")
 
 
-def test(network, server, seed):
+def test(network, primary, replica, seed):
     check = Checks()
     rng = random.Random(seed)
-    server.create("tagring")
-    dsn = f"host={server.directory} user=admin dbname=tagring"
+    primary.create("tagring")
+    dsn = f"host={primary.directory},{replica.directory} user=admin dbname=tagring target_session_attrs=read-write"
     network.write_machines(f'postgres = "{dsn}"\nstandby = true')
     refusals(network, check)
     places = [(network.machine_address(m), network.livez) for m in FRONTS]
@@ -288,9 +295,10 @@ def test(network, server, seed):
         strangers(network, check)
         is_looked_after(network, check)
         flow = Flow(network)
+        faults = Faults(network, flow, dsn, rng)
         try:
             with flow:
-                times = suffer(network, flow, rng, check)
+                times = suffer(network, flow, lambda: faults.lose_server(primary, replica), rng, check)
                 time.sleep(2)
         except Failure as failure:
             print(f"  FAIL  {failure}", flush=True)
@@ -314,8 +322,8 @@ def main():
         print(f"skipped: {failure}\n0 passed, 0 failed")
         return 0
     print(f"seed {seed}")
-    with Postgres() as server, ManyMachines(ROOT / "run" / "fronts_test") as network:
-        check = test(network, server, seed)
+    with Postgres() as primary, Replica(primary) as replica, ManyMachines(ROOT / "run" / "fronts_test") as network:
+        check = test(network, primary, replica, seed)
     print(f"{check.passed} passed, {check.failed} failed")
     return 1 if check.failed else 0
 
