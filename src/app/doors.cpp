@@ -131,12 +131,14 @@ Result<void> Doors::open_inside(const cluster::Place& place, HttpHandler handler
   return open(std::move(inside), std::move(handler));
 }
 
-// Whom they name has a share of the budgets, as who comes from outside.
+// Whom they name has a share of the budgets, as who comes from outside; of connections they had theirs at the
+// front.
 Result<void> Doors::open_for_fronts(const cluster::Place& place, HttpHandler handler) {
   server::HttpServerOptions inside;
   inside.bind_address = place.address;
   inside.port = place.port;
   inside.budget = &budget_;
+  inside.counts_connections = false;
   inside.trusted_proxies = {{.address = {}, .bits = 0}};
   return open(std::move(inside), std::move(handler));
 }

@@ -76,7 +76,8 @@ Task<Result<void>> FrontDaemon::open() {
                                   .certificate_until = [this] { return doors_.certificate_until(); }};
   identity_.emplace(config_.origin(), std::move(key), config_.contact, config_.moved_from);
   const Runtime runtime{clock_, loop_.get_executor(), workers_, log_, Rng(random_seed())};
-  const cluster::Front::Clients clients{*http_, inside_http_->client(), inside_http_->streams()};
+  const cluster::Front::Clients clients{*http_, inside_http_->client(), inside_http_->streams(),
+                                        inside_http_->news()};
   front_ = std::make_unique<cluster::Front>(std::move(options), *identity_, budget_, clients, runtime);
   co_return Result<void>();
 }

@@ -71,7 +71,8 @@ Result<std::unique_ptr<InsideClient>> InsideClient::make(Executor io) {
   options.connections_per_host_max = kToOneProcess;
   options.connect_timeout = std::chrono::seconds(2);
   options.user_agent = "";
-  TRY(made->client_, net::BeastHttpClient::make(std::move(options), std::move(io), made->resolver_));
+  TRY(made->client_, net::BeastHttpClient::make(options, io, made->resolver_));
+  TRY(made->news_, net::BeastHttpClient::make(std::move(options), std::move(io), made->resolver_));
   return made;
 }
 

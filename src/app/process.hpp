@@ -39,11 +39,13 @@ class InsideClient {
   static Result<std::unique_ptr<InsideClient>> make(Executor io);
   [[nodiscard]] HttpClient& client() { return *client_; }
   [[nodiscard]] HttpClient& streams() { return streams_; }
+  [[nodiscard]] HttpClient& news() { return *news_; }
 
  private:
   explicit InsideClient(Executor io) : streams_(std::move(io)) {}
   net::Resolver resolver_{{.hosts = {}, .allow_ip_literals = true, .threads = 2, .ring_threads = 1}};
   std::unique_ptr<net::BeastHttpClient> client_;
+  std::unique_ptr<net::BeastHttpClient> news_;
   net::StreamClient streams_;
 };
 

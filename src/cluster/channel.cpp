@@ -60,6 +60,12 @@ void add(Headers& headers, std::string_view name, std::string value) {
   headers.add(std::string(name), std::move(value));
 }
 
+// By a listener (server/session.cpp), of a request that the node never saw: whoever sent that is to hear it.
+bool is_said_at_the_door(int status) {
+  constexpr std::array<int, 10> kRefusals = {400, 411, 413, 415, 417, 429, 431, 501, 503, 505};
+  return std::ranges::find(kRefusals, status) != kRefusals.end();
+}
+
 }  // namespace
 
 Secret::Secret(const crypto::PrivateKey& key) : secret_("tagring cluster\n" + key.pem()) {}
@@ -74,15 +80,20 @@ void Secret::prove(HttpCall& call, WallTime now) const {
       fmt::format("{} {}", time, proof(fmt::format("{}:{}", call.url.host, call.url.port), time)));
 }
 
+bool Secret::has_key(const Headers& headers, const std::string& own) const {
+  const std::string shown = headers.find(kProofField).value_or("");
+  const std::string time = shown.substr(0, shown.find(' '));
+  return crypto::sha256(shown) == crypto::sha256(fmt::format("{} {}", time, proof(own, time)));
+}
+
 bool Secret::is_proven(const Headers& headers, const std::string& own, WallTime now) const {
   const std::string shown = headers.find(kProofField).value_or("");
   const std::string time = shown.substr(0, shown.find(' '));
-  const std::string expected = fmt::format("{} {}", time, proof(own, time));
   Duration::rep at = 0;
   const auto [end, error] = std::from_chars(time.data(), time.data() + time.size(), at);
   const bool is_recent = error == std::errc() && now - WallTime(Duration(at)) < kProvesFor &&
                          WallTime(Duration(at)) - now < kProvesFor;
-  return crypto::sha256(shown) == crypto::sha256(expected) && is_recent;
+  return has_key(headers, own) && is_recent;
 }
 
 Result<HttpCall> call_to(std::string method, const std::string& place, std::string_view target,
@@ -132,9 +143,12 @@ HttpResponse to_front(HttpResponse answer) {
 
 Result<HttpResponse> from_core(HttpResponse answer) {
   // The head of a WebSocket is none of the node's.
-  if (answer.status != 101 && !answer.headers.find(kStatusField))
+  if (answer.status == 101 || answer.headers.find(kStatusField)) return answer;
+  if (!is_said_at_the_door(answer.status))
     return fail(ErrorCode::kUnavailable, "who answers there is no core of this node");
-  return answer;
+  HttpResponse refusal{.status = answer.status, .headers = {}, .body = {}};
+  if (const auto wait = answer.headers.find("Retry-After")) refusal.headers.add("Retry-After", *wait);
+  return refusal;
 }
 
 Result<HttpCall> to_front(const Errand& errand, const std::string& front, Instant now) {

@@ -50,6 +50,8 @@ class Secret {
   // It comes from this node, and is meant for who listens at `own`, a Place::text(). Takes the same time
   // whatever it is that was shown.
   [[nodiscard]] bool is_proven(const Headers& headers, const std::string& own, WallTime now) const;
+  // The same, but for the time at which it was said.
+  [[nodiscard]] bool has_key(const Headers& headers, const std::string& own) const;
 
  private:
   static constexpr Duration kProvesFor = std::chrono::minutes(5);  // clocks differ
@@ -69,7 +71,8 @@ class Secret {
 [[nodiscard]] HttpRequest from_front(HttpRequest request);
 // The core's answer, as itself or, with a stream, as the stream has it; and the same as it came.
 [[nodiscard]] HttpResponse to_front(HttpResponse answer);
-// kUnavailable if it is no answer of this node's core.
+// kUnavailable if it is no answer of this node's core. What its listener refuses is one, though the node has
+// not seen it.
 [[nodiscard]] Result<HttpResponse> from_core(HttpResponse answer);
 
 // A call that a front is to sign and make, and what came of it.

@@ -1,5 +1,7 @@
 #include "cluster/core_link.hpp"
 
+#include "http/http_error.hpp"
+
 namespace tagring::cluster {
 
 CoreLink::CoreLink(Options options, HttpClient& client, Clock& clock, Executor executor, Log& log)
@@ -32,8 +34,8 @@ Task<Result<HttpResponse>> CoreLink::ask(HttpClient& client, HttpCall call) {
   if (!answers_) co_return fail(ErrorCode::kUnavailable, "no core answers");
   const std::string place = core_;
   Result<HttpResponse> answer = co_await send(client, std::move(call));
-  if (answer) answer = from_core(*std::move(answer));
-  if (!answer && answer.error().code == ErrorCode::kUnavailable) note(place, answer.error());
+  if (answer) co_return from_core(*std::move(answer));
+  if (answer.error().code == ErrorCode::kUnavailable) note(place, answer.error());
   co_return answer;
 }
 
@@ -50,7 +52,7 @@ Task<void> CoreLink::tell(std::string news) {
   if (!answer)
     note(place, answer.error());
   else if (answer->status != 204)
-    note(place, Error{ErrorCode::kUnavailable, "who answers there is no core of this node"});
+    note(place, decode_error(answer->status, answer->body));
   else
     note(place, std::nullopt);
 }

@@ -28,6 +28,12 @@ HttpResponse no_core() {
   return response;
 }
 
+HttpResponse is_slow() {
+  HttpResponse response = error_response({ErrorCode::kTimedOut, "this node has much to do"});
+  response.headers.set("Retry-After", "10");
+  return response;
+}
+
 // Browsers write other bytes of a target as %XX; those who do not are understood as if they had.
 std::string printable(std::string_view target) {
   std::string text;
@@ -73,7 +79,7 @@ Front::Front(Options options, const federation::Identity& identity, budget::Mana
       clients_(clients),
       budget_(budget),
       clock_(runtime.clock),
-      core_(options_.core, clients.inside, runtime.clock, runtime.executor, runtime.log),
+      core_(options_.core, clients.news, runtime.clock, runtime.executor, runtime.log),
       kept_(runtime.clock, runtime.executor),
       client_(identity, clients.outside, runtime),
       keys_(budget, client_, runtime),
@@ -109,7 +115,7 @@ Task<HttpResponse> Front::bring(HttpRequest request) {
   if (!answer && answer.error().code == ErrorCode::kInvalid) co_return error_response(answer.error());
   if (!answer) {
     ++unanswered_;
-    co_return no_core();
+    co_return answer.error().code == ErrorCode::kTimedOut ? is_slow() : no_core();
   }
   ++brought_;
   note_known(*answer, request.peer, *checked);

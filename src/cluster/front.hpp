@@ -33,6 +33,7 @@ class Front {
     HttpClient& outside;
     HttpClient& inside;
     HttpClient& streams;  // inside, too; a stream takes no connection from other calls
+    HttpClient& news;     // inside, too: what tells that all are there waits for nothing else
   };
   // All of these outlive it.
   Front(Options options, const federation::Identity& identity, budget::Manager& budget, Clients clients,

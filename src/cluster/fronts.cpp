@@ -25,6 +25,12 @@ Task<std::optional<Result<HttpResponse>>> Fronts::send(HttpCall call, federation
     options_.secret.prove(*passed, clock_.wall_now());
     ++fronts_[*place].calls;
     Result<HttpResponse> answer = co_await inside_.send(*std::move(passed));
+    // What is too large, or slow, is so with another front, too; one that hangs says no more that it is
+    // there.
+    if (!answer && answer.error().code != ErrorCode::kUnavailable) {
+      note_outcome(*place, false);
+      co_return std::move(answer);
+    }
     if (!answer) {
       lose(*place, answer.error());
       tried.erase(*place);
@@ -49,7 +55,7 @@ void Fronts::note_outcome(const std::string& place, bool has_reached) {
 
 Task<HttpResponse> Fronts::answer(HttpRequest request, HttpHandler node) {
   if (!options_.secret.is_proven(request.headers, options_.place, clock_.wall_now()))
-    co_return error_response({ErrorCode::kDenied, "only the fronts of this node may ask here"});
+    co_return refuse(request);
   if (!is_from_outside(request)) {
     if (request.target == kFrontPath) co_return note(request);
     co_return error_response({ErrorCode::kNotFound, "no such page"});
@@ -61,6 +67,18 @@ Task<HttpResponse> Fronts::answer(HttpRequest request, HttpHandler node) {
   HttpResponse answer = co_await node(asked);
   mark(answer, asked, signer);
   co_return to_front(std::move(answer));
+}
+
+HttpResponse Fronts::refuse(const HttpRequest& request) {
+  const std::string because = options_.secret.has_key(request.headers, options_.place)
+                                  ? "its clock and that of the core are more than five minutes apart"
+                                  : "it does not show the key of this node";
+  if (clock_.now() >= refusals_said_until_) {
+    log_.warn("front_refused", {{"from", request.peer.text()}, {"because", because}});
+    refusals_said_until_ = clock_.now() + kRefusalsEvery;
+  }
+  return error_response(
+      {ErrorCode::kDenied, "only the fronts of this node may ask here, and who asks is none: " + because});
 }
 
 void Fronts::mark(HttpResponse& answer, const HttpRequest& asked, const std::string& signer) const {

@@ -53,6 +53,7 @@ class Fronts final : public federation::Couriers {
   static constexpr Duration kForgottenAfter = std::chrono::hours(24);
   static constexpr Duration kAnswersWithin{5'000};
   static constexpr std::size_t kMost = 1'000;
+  static constexpr Duration kRefusalsEvery = std::chrono::minutes(1);  // in the log
   struct Front {
     Instant heard;
     bool is_lost = false;  // in the middle of a call, since it was heard
@@ -65,6 +66,7 @@ class Fronts final : public federation::Couriers {
     std::size_t failed_lately = 0;  // halves each time it is heard: one that fails fast is not the least busy
   };
   HttpResponse note(const HttpRequest& request);
+  HttpResponse refuse(const HttpRequest& request);
   [[nodiscard]] bool is_there(const Front& front) const;
   [[nodiscard]] std::optional<std::string> least_busy(const std::set<std::string>& but) const;
   void note_outcome(const std::string& place, bool has_reached);
@@ -78,6 +80,7 @@ class Fronts final : public federation::Couriers {
   Clock& clock_;
   Log& log_;
   std::map<std::string, Front> fronts_;  // by place; also those that are not there
+  Instant refusals_said_until_;
 };
 
 }  // namespace tagring::cluster

@@ -4,6 +4,7 @@
 #include <bit>
 #include <fmt/format.h>
 #include <functional>
+#include <thread>
 
 #define TOML_EXCEPTIONS 0
 // toml++ 3.3 asserts that a table header begins like a key, and only then looks ("[=]"); and it declares
@@ -33,6 +34,8 @@ std::unexpected<Error> bad(std::string_view key, std::string_view why) {
 
 constexpr std::size_t kFileMax = 1U << 20U;  // bytes
 constexpr std::int64_t kCapacityMax = std::int64_t{1} << 53;
+// Each takes 1.6 ms of CPU, with RSA and TLS (tools/bench_cluster.py); and something else is to be done.
+constexpr std::uint32_t kDeliveriesOfACore = 500;
 
 using Reader = std::function<Result<void>(const toml::node& value, std::string_view key)>;
 
@@ -403,6 +406,10 @@ Result<std::vector<administrators::Token>> read_tokens(const std::filesystem::pa
 }
 
 }  // namespace
+
+std::uint32_t deliveries_of_this_machine() {
+  return kDeliveriesOfACore * std::max(1U, std::thread::hardware_concurrency());
+}
 
 std::string Config::origin() const {
   return port == 443 ? fmt::format("https://{}", host) : fmt::format("https://{}:{}", host, port);

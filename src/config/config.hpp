@@ -20,6 +20,9 @@
 
 namespace tagring::config {
 
+// How many deliveries a second its cores sign and send.
+std::uint32_t deliveries_of_this_machine();
+
 struct Config {
   // [node]
   std::string host;                     // public host name, what certificates and IDs are about
@@ -64,9 +67,8 @@ struct Config {
   bool secure_lookups = true;  // owners are looked up along several paths (docs/attacks.md)
 
   // [relay]
-  // What one relay may send: one post to one follower is a delivery. Of about 300 bytes, so many fill a line
-  // of 1 Gbit/s.
-  std::uint32_t deliveries_per_second = 400'000;
+  // What one relay may send: one post to one follower is a delivery.
+  std::uint32_t deliveries_per_second = deliveries_of_this_machine();
   std::uint32_t cooldown_seconds = 60;  // of a set of relays, before it is halved
 
   // [balance]

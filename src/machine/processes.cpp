@@ -68,8 +68,10 @@ health::Check judge(const Result<sql::Tenure>& tenure) {
     return health::bad("standby", tenure.error().message,
                        "see that PostgreSQL runs and takes connections; its log says more");
   if (tenure->holder.empty())
-    return health::bad("standby", fmt::format("term {} has ended: no process is the node", tenure->term),
-                       "start one (systemctl start tagring), or see in its log why it ended");
+    return health::bad(
+        "standby", fmt::format("term {} has ended: no process is the node", tenure->term),
+        "start one (systemctl start tagring; with fronts, tagring-core@ADDRESS:PORT), or see in its log "
+        "why it ended");
   const std::string is_node = fmt::format("the node, in term {}, is {}", tenure->term, tenure->holder);
   if (tenure->waiting.empty())
     return health::bad("standby", is_node + "; no other process waits to take over",

@@ -264,7 +264,7 @@ void HttpServer::Impl::admit(TcpSocket socket) {
 
 void HttpServer::Impl::admit(TcpSocket socket, const IpAddress& peer, bool is_proxy) {
   Place place;
-  if (budget::Manager* manager = service->options.budget) {
+  if (budget::Manager* manager = service->options.budget; manager && service->options.counts_connections) {
     place.peer = manager->who(peer);
     place.peer.known = place.peer.known || is_proxy;
     if (!peer.is_here() && manager->take(budget::Resource::kArrivals, place.peer) > Duration::zero()) return;

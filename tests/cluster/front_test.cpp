@@ -40,9 +40,11 @@ class Wires final : public HttpClient {
  public:
   std::map<std::string, HttpHandler> listeners;  // by authority
   std::vector<HttpCall> calls;
+  std::optional<Error> failure;  // of all calls
 
   Task<Result<HttpResponse>> send(HttpCall call) override {
     calls.push_back(call);
+    if (failure) co_return std::unexpected(*failure);
     const auto listener = listeners.find(call.url.authority());
     if (listener == listeners.end()) co_return fail(ErrorCode::kUnavailable, "connection refused");
     co_return co_await listener->second(arrived_at(call));
@@ -143,7 +145,7 @@ class FrontTest : public testing::Test {
                .certificate_until = [] { return std::nullopt; }},
               identity,
               front_budget,
-              {outside, inside, inside},
+              {outside, inside, inside, inside},
               runtime};
 };
 
@@ -225,6 +227,41 @@ TEST_F(FrontTest, WhoIsNoCoreOfThisNodeIsNotPassedOn) {
   EXPECT_EQ(get("/").status, 503);
   run(front.get_in_touch());
   EXPECT_FALSE(json::get_flag(front.report(), "core_answers"));
+}
+
+// As its listener does where the header is too long, or who asks has had their time.
+TEST_F(FrontTest, WhatTheCoreRefusesAtTheDoorSaysNothingOfTheCore) {
+  const auto core = inside.listeners[kCore];
+  for (const int status : {400, 429, 431, 503}) {
+    inside.listeners[kCore] = [status](const HttpRequest&) -> Task<HttpResponse> {
+      co_return HttpResponse{.status = status, .headers = {{"Retry-After", "3"}}, .body = {}};
+    };
+    const HttpResponse refusal = get("/");
+    EXPECT_EQ(refusal.status, status);
+    EXPECT_EQ(refusal.headers.find("Retry-After"), "3");
+    EXPECT_TRUE(json::get_flag(front.report(), "core_answers"));
+  }
+  inside.listeners[kCore] = core;
+  EXPECT_EQ(get("/").status, 200);
+}
+
+TEST_F(FrontTest, ACoreThatIsSlowIsNotGone) {
+  inside.failure = Error{ErrorCode::kTimedOut, "no answer in time"};
+  EXPECT_EQ(get("/").status, 504);
+  inside.failure = std::nullopt;
+  EXPECT_TRUE(json::get_flag(front.report(), "core_answers"));
+}
+
+TEST_F(FrontTest, AFrontWhoseClockIsWrongIsToldSo) {
+  clock.set_skew(std::chrono::minutes(6));
+  HttpCall news = *call_to("POST", kCore, kFrontPath, clock.now());
+  Secret(identity.key).prove(news, clock.wall_now());
+  clock.set_skew(Duration(0));
+  const HttpResponse refusal =
+      run(fronts.answer(arrived_at(news), [this](HttpRequest one) { return answer(std::move(one)); }));
+  EXPECT_EQ(refusal.status, 403);
+  EXPECT_THAT(refusal.body,
+              testing::HasSubstr("its clock and that of the core are more than five minutes apart"));
 }
 
 TEST_F(FrontTest, ACoreThatWasAskedBeforeSaysNothingOfTheOneThatTookOver) {
@@ -359,6 +396,17 @@ TEST_F(CallsOfACore, GoWithAnotherFrontWhereOneDoesNotReachTheOtherSide) {
   const auto at_broken = std::ranges::count_if(
       inside.calls, [](const HttpCall& call) { return call.url.authority() == "10.0.0.1:7946"; });
   EXPECT_LE(at_broken, 2);  // one that fails at once is never the one with least to do
+}
+
+// Whoever is sent to decides how large an answer is, and shall not decide which fronts there are.
+TEST_F(CallsOfACore, ThatComeToNothingByTheirOwnFaultLoseNoFront) {
+  for (const ErrorCode code : {ErrorCode::kTooLarge, ErrorCode::kInvalid, ErrorCode::kTimedOut}) {
+    inside.failure = Error{code, "of the call"};
+    const auto answer = send("https://m.example/inbox");
+    ASSERT_TRUE(answer);
+    EXPECT_EQ(answer->error().code, code);
+    EXPECT_THAT(fronts.status(), SizeIs(1));
+  }
 }
 
 TEST_F(CallsOfACore, AreLeftToTheCoreWhereNoFrontReachesTheOtherSide) {

@@ -5,6 +5,7 @@
 #include <regex>
 #include <set>
 #include <sstream>
+#include <thread>
 
 #include "tests/source_dir.hpp"
 
@@ -84,6 +85,7 @@ TEST(Config, ReadsTheSmallestFileAndFillsInDefaults) {
   EXPECT_EQ(config->relay_replicas, 2U);
   EXPECT_EQ(config->storage_replicas, 4U);
   EXPECT_EQ(config->stabilise, std::chrono::seconds(5));
+  EXPECT_EQ(config->deliveries_per_second, 500 * std::thread::hardware_concurrency());
   EXPECT_EQ(config->instances, std::vector<std::string>{"example.org"});
   EXPECT_FALSE(config->open);
   EXPECT_FALSE(config->people);

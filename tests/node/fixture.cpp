@@ -108,6 +108,7 @@ config::Config NodeTest::config() {
   config.create = true;
   config.stabilise = std::chrono::seconds(2);
   config.instances = {"home.example"};
+  config.deliveries_per_second = 400'000;  // on any machine
   return config;
 }
 
