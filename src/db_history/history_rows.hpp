@@ -1,4 +1,4 @@
-// Rows of the history, as history_store.cpp and history_keeping.cpp share them.
+// Rows of the history, as those who read, write and keep them share them.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +14,7 @@
 
 namespace tagring::db_history::history_rows {
 
+inline constexpr const char* kTagTotal = "history_tags";       // ever
 inline constexpr const char* kEntryTotal = "history_entries";  // ever
 inline constexpr const char* kLetGoTotal = "history_let_go";
 inline constexpr int kTakenDown = 2;  // in the column `removed`

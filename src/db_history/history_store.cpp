@@ -14,13 +14,9 @@
 #include "db_history/history_store.hpp"
 
 #include <algorithm>
-#include <limits>
-#include <map>
 #include <memory>
-#include <span>
 #include <utility>
 
-#include "belief/tag_event.hpp"
 #include "crypto/hash.hpp"
 #include "db_history/day_counts.hpp"
 #include "db_history/history_codec.hpp"
@@ -40,14 +36,8 @@ using namespace history_rows;
 using storage::HistoryCursor;
 using storage::HistoryEntry;
 using storage::HistoryPage;
-using storage::HourDigest;
-using storage::HourRange;
-
-constexpr const char* kTagTotal = "history_tags";
 
 }  // namespace
-
-// --- dictionaries --------------------------------------------------------------------------------------
 
 Result<std::optional<PartitionRow>> history_rows::find_partition(Connection& db,
                                                                  const redundancy::Partition& partition) {
@@ -57,53 +47,7 @@ Result<std::optional<PartitionRow>> history_rows::find_partition(Connection& db,
   return PartitionRow{row.integer(0), partition, row.time(1), row.time(2)};
 }
 
-namespace {
-
-// The first integer column of a statement's only row.
-Result<std::int64_t> only_integer(Statement row) {
-  TRY(const bool found, row.step());
-  if (!found) return fail(ErrorCode::kCorrupt, "database: a row is missing");
-  const std::int64_t value = row.integer(0);
-  TRY_VOID(row.step());
-  return value;
-}
-
-Result<PartitionRow> make_partition(Connection& db, const redundancy::Partition& partition) {
-  TRY(const auto known, find_partition(db, partition));
-  if (known) return *known;
-  TRY_VOID(reserve_numbers(db, kTagTotal, 1));
-  const RingId key = partition.key();
-  TRY(const std::int64_t id,
-      only_integer(db.query("INSERT INTO history_tags(tag, key) VALUES(?, ?) RETURNING id", partition.name(),
-                            Blob{key_bytes(key)})));
-  return PartitionRow{id, partition, {}, {}};
-}
-
-Result<std::int64_t> string_id(Connection& db, const std::string& text) {
-  {
-    Statement row = db.query("SELECT id FROM history_strings WHERE text = ?", text);
-    TRY(const bool found, row.step());
-    if (found) return row.integer(0);
-  }
-  return only_integer(db.query("INSERT INTO history_strings(text) VALUES(?) RETURNING id", text));
-}
-
-Result<std::int64_t> author_id(Connection& db, const std::string& author) {
-  const std::size_t split = author_prefix_size(author);
-  const std::string name = author.substr(split);
-  TRY(const std::int64_t prefix, string_id(db, author.substr(0, split)));
-  {
-    Statement row = db.query("SELECT id FROM history_authors WHERE prefix = ? AND name = ?", prefix, name);
-    TRY(const bool found, row.step());
-    if (found) return row.integer(0);
-  }
-  return only_integer(
-      db.query("INSERT INTO history_authors(prefix, name) VALUES(?, ?) RETURNING id", prefix, name));
-}
-
 // --- rows ----------------------------------------------------------------------------------------------
-
-}  // namespace
 
 Post history_rows::post_at(const Statement& row) {
   Post post{row.text(2),         row.text(3) + row.text(4),    row.time(0),
@@ -135,18 +79,6 @@ PostHash history_rows::hash_post(const redundancy::Partition& partition, const s
           number(16) & kDigestMask};
 }
 
-Result<void> history_rows::write_changes(Connection& db, const HourChanges& changes) {
-  for (const auto& [place, change] : changes) {
-    TRY_VOID(
-        db.send("INSERT INTO history_hours(tag, hour, posts, digest) VALUES(?1, ?2, ?3, ?4) ON CONFLICT"
-                "(tag, hour) DO UPDATE SET posts = history_hours.posts + ?3,"
-                " digest = (history_hours.digest + ?4) & ?5",
-                place.first, place.second, change.posts, static_cast<std::int64_t>(change.digest),
-                static_cast<std::int64_t>(kDigestMask)));
-  }
-  return {};
-}
-
 namespace {
 
 Result<std::optional<Place>> find_at(Connection& db, std::int64_t tag, WallTime published,
@@ -173,123 +105,6 @@ Result<std::optional<Place>> history_rows::find_post(Connection& db, std::int64_
     TRY(auto place, find_at(db, tag, row.time(0), uri));
     if (place) return place;
   }
-}
-
-namespace {
-
-// Makes room at a time that is taken: the post that was alone there gets its URI as tie. True if there are
-// posts.
-Result<bool> share_time(Connection& db, std::int64_t tag, WallTime published) {
-  std::string lone_uri;
-  {
-    Statement row = db.query(TR_HISTORY_ROWS "WHERE h.tag = ? AND h.published = ? ORDER BY h.tie LIMIT 1",
-                             tag, published);
-    TRY(const bool taken, row.step());
-    if (!taken) return false;
-    if (!row.view(2).empty()) return true;
-    lone_uri = post_at(row).uri;
-  }
-  TRY_VOID(
-      db.run("UPDATE history SET tie = ?, form = 0, tail = NULL WHERE tag = ? AND published = ? AND tie = ''",
-             lone_uri, tag, published));
-  return true;
-}
-
-// `removed`: of that column.
-Result<void> insert_post(Connection& db, std::int64_t tag, const HistoryEntry& entry, std::int64_t digest,
-                         int removed) {
-  TRY(const std::int64_t author, author_id(db, entry.author));
-  TRY(const bool shared, share_time(db, tag, entry.published));
-  TRY_VOID(db.send("INSERT INTO history_uris(digest, published) VALUES(?, ?) ON CONFLICT DO NOTHING", digest,
-                   entry.published));
-  if (shared) {
-    TRY_VOID(
-        db.send("INSERT INTO history(tag, published, tie, author, form, tail, removed, changed)"
-                " VALUES(?, ?, ?, ?, 0, NULL, ?, ?)",
-                tag, entry.published, entry.uri, author, removed, entry.changed));
-    return {};
-  }
-  const SplitUri split = split_uri(entry.uri, entry.author);
-  TRY(const std::int64_t form, string_id(db, split.form));
-  const auto insert = [&](const Any& tail) {
-    return db.send(
-        "INSERT INTO history(tag, published, tie, author, form, tail, removed, changed)"
-        " VALUES(?, ?, '', ?, ?, ?, ?, ?)",
-        tag, entry.published, author, form, tail, removed, entry.changed);
-  };
-  if (const auto* number = std::get_if<std::int64_t>(&split.tail)) {
-    TRY_VOID(insert(*number));
-  } else if (const auto* uuid = std::get_if<Uuid>(&split.tail)) {
-    TRY_VOID(insert(Blob{uuid->bytes}));
-  } else {
-    TRY_VOID(insert(std::string_view(std::get<std::string>(split.tail))));
-  }
-  return {};
-}
-
-// True if the post is new. `hidden`: those taken down under the hashtag.
-Result<bool> put_entry(Connection& db, std::int64_t tag, const HistoryEntry& entry,
-                       const std::set<std::string>& hidden, HourChanges* changes) {
-  const PostHash hash = hash_post(entry.partition, entry.uri);
-  TRY(const auto known, find_post(db, tag, entry.uri, hash.index));
-  if (!known) {
-    const bool is_hidden =
-        !entry.removed && !hidden.empty() && hidden.contains(bytes_of(storage::post_id(entry.uri)));
-    TRY_VOID(
-        insert_post(db, tag, entry, hash.index, is_hidden ? kTakenDown : static_cast<int>(entry.removed)));
-    HourChange& change = (*changes)[{tag, storage::hour_of(entry.published)}];
-    ++change.posts;
-    change.add(entry.removed ? hash.removed : hash.live);
-    return true;
-  }
-  if (entry.version() <= belief::version_of(known->removed, known->changed)) return false;
-  if (known->removed && !entry.removed) {
-    // As its author's server has it: the tombstone may be of somebody else's word.
-    TRY_VOID(correct_post(db, entry.partition, entry.uri, entry, /*promised=*/true));
-    return false;
-  }
-  const int removed = entry.removed ? 1 : known->taken_down ? kTakenDown : 0;
-  TRY_VOID(db.run("UPDATE history SET removed = ?, changed = ? WHERE tag = ? AND published = ? AND tie = ?",
-                  removed, entry.changed, tag, known->published, known->tie));
-  if (entry.removed && !known->removed) {
-    HourChange& change = (*changes)[{tag, storage::hour_of(known->published)}];
-    change.take(hash.live);
-    change.add(hash.removed);
-  }
-  return false;
-}
-
-Result<void> count_posts(Connection& db, std::int64_t tag, std::uint64_t fresh) {
-  if (fresh == 0) return {};
-  TRY_VOID(db.run("UPDATE history_tags SET posts = posts + ? WHERE id = ?", fresh, tag));
-  TRY_VOID(reserve_numbers(db, kEntryTotal, fresh));
-  return {};
-}
-
-}  // namespace
-
-Result<void> history_rows::put_entries(Connection& db, const std::vector<HistoryEntry>& entries) {
-  std::uint64_t fresh = 0;
-  HourChanges changes;
-  std::optional<PartitionRow> row;
-  std::set<std::string> hidden;
-  for (const HistoryEntry& entry : entries) {
-    if (entry.uri.empty()) return fail(ErrorCode::kInvalid, "a post without uri");
-    if (!row || entry.partition != row->partition) {
-      if (row) {
-        TRY_VOID(count_posts(db, row->id, std::exchange(fresh, 0)));
-      }
-      TRY(row, make_partition(db, entry.partition));
-      TRY(hidden, taken_down(db, entry.partition.tag));
-    }
-    if (entry.published < row->kept_from) continue;  // was let go, or would be at once
-    TRY(const bool added, put_entry(db, row->id, entry, hidden, &changes));
-    fresh += added ? 1 : 0;
-  }
-  if (row) {
-    TRY_VOID(count_posts(db, row->id, fresh));
-  }
-  return write_changes(db, changes);
 }
 
 namespace {

@@ -8,6 +8,7 @@
 #include "base/rng.hpp"
 #include "sql/keys.hpp"
 #include "tests/db/fixture.hpp"
+#include "tests/db/writes.hpp"
 #include "tests/tag_literal.hpp"
 
 namespace tagring::db {
@@ -166,6 +167,23 @@ TEST_P(HistoryStore, WhatComesBackIsWhereItsAddSays) {
   put({tombstone, entry("cats"_tag, 15, "https://a.example/users/u/2"), back});
   EXPECT_EQ(all("cats"_tag).front(), back);
   EXPECT_EQ(all("cats"_tag).size(), 2U);
+  EXPECT_EQ(must(stores->history.totals()).entries, 2U);
+}
+
+TEST_P(HistoryStore, InALargeBatchWhatComesBackMayBeOfANewAuthor) {
+  HistoryEntry tombstone = entry("cats"_tag, 10, "https://a.example/users/u/1", true);
+  tombstone.changed = at(50);
+  put({tombstone, entry("cats"_tag, 20, "https://a.example/users/u/2")});
+  std::vector<HistoryEntry> batch = {entry("cats"_tag, 30, "https://a.example/users/u/1"),
+                                     entry("cats"_tag, 20, "https://a.example/users/u/3")};
+  batch[0].changed = at(100);
+  for (HistoryEntry& e : batch) e.author = "https://a.example/users/v";
+  for (std::int64_t i = 0; i < 50; ++i)
+    batch.push_back(entry("cats"_tag, 100 + i, fmt::format("https://a.example/users/u/{}", 100 + i)));
+  put(batch);
+  batch.push_back(entry("cats"_tag, 20, "https://a.example/users/u/2"));
+  std::ranges::sort(batch, newer);
+  EXPECT_EQ(all("cats"_tag), batch);
 }
 
 TEST_P(HistoryStore, ATombstoneForAnUnknownPostIsKeptWithTheAuthorAndTimeGiven) {
@@ -284,6 +302,80 @@ TEST_P(HistoryStore, AgreesWithANaiveModelAndSurvivesReopening) {
   EXPECT_EQ(totals.entries, model.size());
 }
 
+// The first is given large batches, the other each entry by itself.
+void expect_same(Stores& stores, Stores& other, const std::vector<Partition>& partitions) {
+  // Numbers of words are given as they come.
+  const auto rest = [](Connection& db) {
+    return contents_of(db, {"history", "history_authors", "history_strings"});
+  };
+  EXPECT_EQ(difference(must(stores.database->read(rest)), must(other.database->read(rest))), "");
+  for (const Partition& partition : partitions) {
+    const auto posts = must(stores.history.page(partition, std::nullopt, 100'000)).entries;
+    EXPECT_EQ(posts, must(other.history.page(partition, std::nullopt, 100'000)).entries);
+    const auto days = [&](Stores& of) {
+      return must(of.history.days(partition, std::chrono::sys_days(std::chrono::days(0)),
+                                  std::chrono::sys_days(std::chrono::days(30'000))));
+    };
+    EXPECT_EQ(days(stores), days(other));
+  }
+  const storage::HourRange everywhere{{RingId(), 0}, {RingId() - RingId::power_of_two(0), 1'000'000}};
+  EXPECT_EQ(must(stores.history.split(everywhere, 0, 100'000)),
+            must(other.history.split(everywhere, 0, 100'000)));
+  EXPECT_EQ(must(stores.history.totals()).entries, must(other.history.totals()).entries);
+}
+
+TEST_P(HistoryStore, ALargeBatchComesToTheSameAsItsEntriesOneByOne) {
+  const std::vector<Partition> partitions = {"cats"_tag, {"cats"_tag, 32}, {"cats"_tag, 64}, "dogs"_tag};
+  Place other_place(GetParam());
+  const auto other = open_stores(other_place.options(), clock).value();
+  Rng rng(11);
+  std::vector<HistoryEntry> said;
+  const auto any_of = [&rng](const auto& all) { return all[rng.below(all.size())]; };
+  const auto any_time = [&rng]() -> WallTime {  // in ten years, and often the same
+    const std::chrono::year year(static_cast<int>(2018 + rng.below(10)));
+    return std::chrono::sys_days(year / 1 / 1) + Duration(static_cast<int>(rng.below(100)) * 97'000);
+  };
+  const auto make = [&](int round) {  // with authors who are new in each round
+    const std::string author = fmt::format("https://a{}.example/users/u{}", rng.below(3),
+                                           100 * static_cast<unsigned>(round) + rng.below(150));
+    HistoryEntry e{any_of(partitions), random_uri(rng, author), author, any_time(), rng.chance(0.2)};
+    if (!said.empty() && rng.chance(0.4)) {
+      e = any_of(said);
+      if (rng.chance(0.3)) e.partition = any_of(partitions);
+      if (rng.chance(0.3)) e.published = any_time();
+      if (rng.chance(0.3)) e.author = author;
+      e.removed = rng.chance(0.5);
+    }
+    if (rng.chance(0.9)) e.changed = at(static_cast<std::int64_t>(rng.below(50)));
+    return e;
+  };
+  for (int round = 0; round < 6; ++round) {
+    std::vector<HistoryEntry> batch;
+    // Two posts with the same digest in history_uris.
+    if (round == 0) {
+      batch = {entry("cats"_tag, 10, "https://a.example/users/u/17139202"),
+               entry("cats"_tag, 20, "https://a.example/users/u/22860986")};
+    }
+    while (batch.size() < 200) {
+      batch.push_back(make(round));
+      said.push_back(batch.back());
+    }
+    for (const HistoryEntry& e : batch) must(other->history.put({e}));
+    put(std::move(batch));
+    std::vector<HistoryEntry> hidden(30, said.front());
+    std::ranges::generate(hidden, [&] { return any_of(said); });
+    for (Stores* of : {stores.get(), other.get()}) {
+      for (const HistoryEntry& e : hidden) {  // those that are there
+        static_cast<void>(run(of->history.take_down(
+            {"net", "https://n.example/actor", e.partition.tag, e.uri, "why", at(5), "s"})));
+      }
+      if (round == 3) must(of->history.let_go("dogs"_tag, 20, WallTime::max()));
+    }
+    expect_same(*stores, *other, partitions);
+    ASSERT_FALSE(HasFailure()) << round;
+  }
+}
+
 TEST_P(HistoryStore, ACursorBetweenEntriesWorksWhateverItsUri) {
   put({entry("cats"_tag, 20, "https://m.example/1"), entry("cats"_tag, 10, "https://m.example/0")});
   EXPECT_EQ(page("cats"_tag, HistoryCursor{at(20), "https://z.example/"}, 9).entries.size(), 2U);
@@ -358,10 +450,15 @@ TEST_P(HistoryStore, ASegmentReadsOnlyFromAPlaceInside) {
 }
 
 TEST_P(HistoryStore, ABatchWithABadEntryChangesNothing) {
-  EXPECT_FALSE(
-      run(stores->history.put({entry("cats"_tag, 1, "https://a.example/1"), entry("cats"_tag, 1, "")})));
-  EXPECT_TRUE(all("cats"_tag).empty());
-  EXPECT_EQ(must(stores->history.totals()).tags, 0U);
+  for (const std::int64_t count : {1, 100}) {
+    std::vector<HistoryEntry> batch;
+    for (std::int64_t i = 0; i < count; ++i)
+      batch.push_back(entry("cats"_tag, i, fmt::format("https://a.example/{}", i)));
+    batch.push_back(entry("cats"_tag, 1, ""));
+    EXPECT_FALSE(run(stores->history.put(batch)));
+    EXPECT_TRUE(all("cats"_tag).empty());
+    EXPECT_EQ(must(stores->history.totals()).tags, 0U);
+  }
 }
 
 TEST_P(HistoryStore, KeepsThePartitionsOfAHashtagApartAndAtTheirKeys) {
