@@ -124,7 +124,7 @@ Plan draw(Rng& rng, Rng& more, Rng& later, const SwarmOptions& options) {
   world.stabilise = Duration(1000 + static_cast<Duration::rep>(rng.below(4000)));
   world.reconcile = kSwarmReconciles;
   world.database_pause = Duration(rng.chance(0.5) ? static_cast<Duration::rep>(rng.below(40)) : 0);
-  world.log = options.log;
+  if (options.log) world.log = sim::to_stderr;
   plan.delay_max = Duration(20 + static_cast<Duration::rep>(rng.below(rng.chance(0.2) ? 1500 : 300)));
   if (rng.chance(0.5)) plan.loss = 0.03 * rng.uniform();
   if (rng.chance(0.5)) plan.duplicates = 0.05 * rng.uniform();

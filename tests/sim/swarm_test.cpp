@@ -1,5 +1,6 @@
 // The checker of worlds that a seed draws, held against what it must see.
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -47,6 +48,22 @@ TEST(SwarmChecks, WhatIsPutBackComesAgainWithALaterTime) {
 TEST(SwarmChecks, APostThatWasToldTwiceIsLeftWhenItIsRemovedOnce) {
   EXPECT_EQ(living_of({told(kAdd, "a"), told(kAdd, "a"), told(kRemove, "a")}).size(), 1U);
   EXPECT_TRUE(living_of({told(kAdd, "a"), told(kRemove, "a")}).empty());
+}
+
+TEST(WorldLog, EachLineBeginsWithTheTimeAndTheNode) {
+  std::vector<std::string> lines;
+  WorldOptions options;
+  options.log = [&](const std::string& line) { lines.push_back(line); };
+  World world(21, options);
+  for (std::size_t i = 0; i < 3; ++i) world.start_node(i);
+  world.set_clock(2, std::chrono::hours(5));
+  ASSERT_TRUE(world.run_until(std::chrono::minutes(5), [&] { return world.is_settled(); }));
+  for (const std::size_t i : world.up()) {
+    const std::string begin =
+        fmt::format("at=[0-9]+[.][0-9]{{3}} node={} time=2026-01-01T0{}:.* level=.*", i, i == 2 ? 5 : 0);
+    EXPECT_THAT(lines, testing::Contains(testing::MatchesRegex(begin)));
+  }
+  EXPECT_THAT(lines, testing::Each(testing::StartsWith("at=")));
 }
 
 // A small world at rest, with a post under #dogs that lives, one that was removed and one that was edited.
