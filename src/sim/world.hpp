@@ -17,6 +17,7 @@
 #include "config/config.hpp"
 #include "db/stores.hpp"
 #include "delivery/store.hpp"
+#include "node/environment.hpp"
 #include "node/node.hpp"
 #include "ring/contact.hpp"
 #include "ring_sim/loop.hpp"
@@ -60,6 +61,7 @@ struct WorldOptions {
   std::function<std::optional<HttpResponse>(std::size_t node, const HttpRequest& request)> lie = nullptr;
   unsigned configured_nodes = 3;               // that each knows from the start: the first ones
   Duration database_pause = Duration::zero();  // at most, that a caller waits for the database
+  node::Bounds bounds = {};
   // Takes what the nodes say, line by line, with the seconds since the world began and the number of the
   // node: "at=12.345 node=3 time=… level=…", where the time is what its own clock shows. None: they say
   // nothing.

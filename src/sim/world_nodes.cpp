@@ -151,6 +151,7 @@ Task<Result<void>> World::boot(std::size_t i) {
                                  run.stores->receipts, run.stores->reports, run.stores->changes},
                                 *run.log,
                                 rng_.next()};
+  environment.bounds = options_.bounds;
   sql::SqliteMeta* const meta = &run.stores->meta;
   CO_TRY(environment.places, co_await meta->get("places"));
   environment.save_places = [meta](std::string text) { return meta->set("places", std::move(text)); };
