@@ -5,8 +5,8 @@
 
 namespace tagring::belief {
 
-Doubts::Doubts(PostChecker& checker, const Runtime& runtime)
-    : checker_(checker), clock_(runtime.clock), log_(runtime.log), tasks_(runtime.executor) {}
+Doubts::Doubts(PostChecker& checker, const Runtime& runtime, std::size_t most)
+    : checker_(checker), most_(most), clock_(runtime.clock), log_(runtime.log), tasks_(runtime.executor) {}
 
 Task<void> Doubts::stop() {
   tasks_.cancel();
@@ -40,7 +40,7 @@ std::vector<TagEvent> Doubts::hear(std::vector<TagEvent> events, const std::stri
 
 // The oldest goes of whom most is heard, so that nobody pushes out what others say.
 void Doubts::make_room() {
-  if (waiting_ < kMax) return;
+  if (waiting_ < most_) return;
   const auto most =
       std::ranges::max_element(heard_, {}, [](const auto& entry) { return entry.second.doubts.size(); });
   Heard& heard = most->second;

@@ -24,7 +24,8 @@ class Doubts {
     [[nodiscard]] virtual Task<Result<void>> take_believed(std::vector<TagEvent> events) = 0;
   };
 
-  Doubts(PostChecker& checker, const Runtime& runtime);
+  // `most`: that wait.
+  Doubts(PostChecker& checker, const Runtime& runtime, std::size_t most = kMax);
   [[nodiscard]] Task<void> stop();
 
   // A relay of the hashtags `relayed` has said so, which is news here. Those to be taken at once; the others
@@ -61,6 +62,7 @@ class Doubts {
   Task<bool> resolve_one(Doubt doubt, std::string relay);
 
   PostChecker& checker_;
+  std::size_t most_;
   Clock& clock_;
   Log& log_;
   std::map<std::string, Heard> heard_;  // by relay: nobody waits for what another one has said

@@ -169,7 +169,7 @@ Result<std::vector<Difference>> differences_from_json(const json::object& answer
 }
 
 Task<Result<json::object>> answer_comparison(storage::HistoryStore& history, Segment keys,
-                                             json::object question) {
+                                             json::object question, storage::CompareLimits limits) {
   const auto since = json::get_int(question, "since");
   if (!since) co_return fail(ErrorCode::kInvalid, "'since' must be an hour");
   CO_TRY(std::vector<Comparison> asked, comparisons_from_json(question));
@@ -182,7 +182,7 @@ Task<Result<json::object>> answer_comparison(storage::HistoryStore& history, Seg
     if (!inside) co_return fail(ErrorCode::kDenied, "a range is outside the segment");
   }
   CO_TRY(const std::vector<Difference> differences,
-         co_await storage::compare(history, std::move(asked), *since, storage::CompareLimits{}));
+         co_await storage::compare(history, std::move(asked), *since, limits));
   co_return to_json(differences);
 }
 

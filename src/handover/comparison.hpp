@@ -27,6 +27,7 @@ Result<std::vector<storage::Difference>> differences_from_json(const json::objec
 
 // Answers a question, given as JSON. kDenied if it is about other keys than `keys`.
 [[nodiscard]] Task<Result<json::object>> answer_comparison(storage::HistoryStore& history, Segment keys,
-                                                           json::object question);
+                                                           json::object question,
+                                                           storage::CompareLimits limits = {});
 
 }  // namespace tagring::handover

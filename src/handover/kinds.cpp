@@ -49,7 +49,7 @@ std::uint64_t feed_place(const Request& request) {
 Task<Result<json::object>> FollowersKind::page(Request request) {
   CO_TRY(std::optional<Tag> after_tag, tag_of(request.after_tag));
   CO_TRY(const std::vector<delivery::Follower> followers,
-         co_await store_.nodes_of_segment(request.segment, std::move(after_tag), request.after, kPage));
+         co_await store_.nodes_of_segment(request.segment, std::move(after_tag), request.after, page_size()));
   json::array items;
   for (const delivery::Follower& follower : followers) {
     items.push_back(json::object{{"tag", follower.tag.canonical()},
@@ -89,7 +89,7 @@ Task<Result<void>> FollowersKind::absorb(Request* request, std::string /*origin*
 
 Task<Result<json::object>> FeedKind::page(Request request) {
   CO_TRY(const std::vector<delivery::FeedEntry> entries,
-         co_await store_.feed_of_segment(request.segment, feed_place(request), kPage));
+         co_await store_.feed_of_segment(request.segment, feed_place(request), page_size()));
   co_return json::object{{"items", delivery::to_json(entries)}};
 }
 
@@ -122,7 +122,8 @@ Task<Result<void>> FeedKind::take_believed(std::vector<delivery::TagEvent> event
 
 Task<Result<json::object>> SetsKind::page(Request request) {
   CO_TRY(const std::optional<Tag> after_tag, tag_of(request.after_tag));
-  co_return json::object{{"items", redundancy::to_json(kept_.sets_at(request.segment, after_tag, kPage))}};
+  co_return json::object{
+      {"items", redundancy::to_json(kept_.sets_at(request.segment, after_tag, page_size()))}};
 }
 
 Task<Result<void>> SetsKind::absorb(Request* request, std::string /*origin*/, json::array items) {
@@ -145,9 +146,9 @@ Task<Result<json::object>> HistoryKind::page(Request request) {
   if (!request.after_tag.empty()) {
     CO_TRY(after_partition, redundancy::Partition::parse(request.after_tag));
   }
-  CO_TRY(
-      const std::vector<storage::HistoryEntry> entries,
-      co_await kept_.history().segment(request.segment, std::move(after_partition), std::move(after), kPage));
+  CO_TRY(const std::vector<storage::HistoryEntry> entries,
+         co_await kept_.history().segment(request.segment, std::move(after_partition), std::move(after),
+                                          page_size()));
   if (entries.empty()) reads_.note(request.segment);
   json::array items = storage::to_json(entries, true);
   for (std::size_t i = 0; i < entries.size(); ++i) {
@@ -203,8 +204,8 @@ Task<Result<json::object>> PartitionKind::page(Request request) {
   // Before the page is read: from that version on nothing is added.
   const std::uint64_t version = kept_.of(partition.tag).version;
   CO_TRY(std::optional<storage::HistoryCursor> after, cursor_of(request.after));
-  CO_TRY(const storage::HistoryPage page, co_await history_.page(partition, std::move(after), kPage));
-  if (page.entries.size() < kPage) kept_.note_handed(partition);
+  CO_TRY(const storage::HistoryPage page, co_await history_.page(partition, std::move(after), page_size()));
+  if (page.entries.size() < page_size()) kept_.note_handed(partition);
   co_return json::object{{"items", storage::to_json(page.entries, true)}, {"version", version}};
 }
 
@@ -219,7 +220,7 @@ Task<Result<json::object>> LeavingKind::page(Request request) {
 // --- comparisons -------------------------------------------------------------------------------------------
 
 Task<Result<json::object>> HoursKind::page(Request request) {
-  return answer_comparison(history_, request.segment, std::move(request.question));
+  return answer_comparison(history_, request.segment, std::move(request.question), limits_);
 }
 
 }  // namespace tagring::handover

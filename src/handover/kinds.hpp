@@ -16,18 +16,20 @@
 #include "relay/follower_lists.hpp"
 #include "storage/disputes.hpp"
 #include "storage/kept_partitions.hpp"
+#include "storage/reconcile.hpp"
 
 namespace tagring::handover {
 
-// Items of one page: it stays below the limit of a body. Fewer: there are no more.
+// Items of one page, unless somebody wants less: it stays below the limit of a body. Of a partition, fewer
+// than that mean that there are no more.
 inline constexpr std::size_t kPage = 400;
 
 // What can be asked for.
 class Kind {
  public:
-  // `replicas`: of a key, in the network.
-  Kind(std::string name, Ring ring, unsigned replicas)
-      : name_(std::move(name)), ring_(ring), replicas_(replicas) {}
+  // `replicas`: of a key, in the network. `page_size`: items of one page.
+  Kind(std::string name, Ring ring, unsigned replicas, std::size_t page_size)
+      : name_(std::move(name)), ring_(ring), replicas_(replicas), page_size_(page_size) {}
   virtual ~Kind() = default;
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] Ring ring() const { return ring_; }
@@ -44,10 +46,14 @@ class Kind {
   // Answers a request.
   [[nodiscard]] virtual Task<Result<json::object>> page(Request request) = 0;
 
+ protected:
+  [[nodiscard]] std::size_t page_size() const { return page_size_; }
+
  private:
   std::string name_;
   Ring ring_;
   unsigned replicas_;
+  std::size_t page_size_;
 };
 
 // What a new owner fetches, page by page.
@@ -65,8 +71,11 @@ class FetchedKind : public Kind {
 class FollowersKind final : public FetchedKind {
  public:
   FollowersKind(delivery::Store& store, relay::FollowerLists& lists, overlay::RingService& rings,
-                unsigned replicas)
-      : FetchedKind("followers", Ring::kRelay, replicas), store_(store), lists_(lists), rings_(rings) {}
+                unsigned replicas, std::size_t page_size = kPage)
+      : FetchedKind("followers", Ring::kRelay, replicas, page_size),
+        store_(store),
+        lists_(lists),
+        rings_(rings) {}
   [[nodiscard]] Task<Result<json::object>> page(Request request) override;
   [[nodiscard]] Task<Result<void>> absorb(Request* request, std::string origin, json::array items) override;
 
@@ -79,8 +88,9 @@ class FollowersKind final : public FetchedKind {
 // What was taken lately as a relay, and may have to be delivered still.
 class FeedKind final : public FetchedKind, private belief::Doubts::Taker {
  public:
-  FeedKind(delivery::Store& store, delivery::Feed& feed, belief::Doubts& doubts, unsigned replicas)
-      : FetchedKind("feed", Ring::kRelay, replicas), store_(store), feed_(feed), doubts_(doubts) {}
+  FeedKind(delivery::Store& store, delivery::Feed& feed, belief::Doubts& doubts, unsigned replicas,
+           std::size_t page_size = kPage)
+      : FetchedKind("feed", Ring::kRelay, replicas, page_size), store_(store), feed_(feed), doubts_(doubts) {}
   [[nodiscard]] Task<Result<json::object>> page(Request request) override;
   [[nodiscard]] Task<Result<void>> absorb(Request* request, std::string origin, json::array items) override;
 
@@ -96,7 +106,8 @@ class FeedKind final : public FetchedKind, private belief::Doubts::Taker {
 // Of how many owners hashtags have, asked for by position.
 class SetsKind final : public FetchedKind {
  public:
-  explicit SetsKind(storage::KeptPartitions& kept) : FetchedKind("sets", Ring::kStorage, 1), kept_(kept) {}
+  explicit SetsKind(storage::KeptPartitions& kept, std::size_t page_size = kPage)
+      : FetchedKind("sets", Ring::kStorage, 1, page_size), kept_(kept) {}
   [[nodiscard]] Task<Result<json::object>> page(Request request) override;
   [[nodiscard]] Task<Result<void>> absorb(Request* request, std::string origin, json::array items) override;
 
@@ -107,8 +118,9 @@ class SetsKind final : public FetchedKind {
 // Posts and tombstones.
 class HistoryKind final : public FetchedKind {
  public:
-  HistoryKind(storage::KeptPartitions& kept, storage::Disputes& disputes, ReadSegments& reads)
-      : FetchedKind("history", Ring::kStorage, kept.copies()),
+  HistoryKind(storage::KeptPartitions& kept, storage::Disputes& disputes, ReadSegments& reads,
+              std::size_t page_size = kPage)
+      : FetchedKind("history", Ring::kStorage, kept.copies(), page_size),
         kept_(kept),
         disputes_(disputes),
         reads_(reads) {}
@@ -125,8 +137,8 @@ class HistoryKind final : public FetchedKind {
 // complete.
 class PartitionKind final : public Kind {
  public:
-  PartitionKind(storage::HistoryStore& history, storage::KeptPartitions& kept)
-      : Kind("shelf", Ring::kStorage, kept.copies()), history_(history), kept_(kept) {}
+  PartitionKind(storage::HistoryStore& history, storage::KeptPartitions& kept, std::size_t page_size = kPage)
+      : Kind("shelf", Ring::kStorage, kept.copies(), page_size), history_(history), kept_(kept) {}
   [[nodiscard]] Result<Place> place(const Request& request) const override;
   [[nodiscard]] Task<Result<json::object>> page(Request request) override;
 
@@ -139,7 +151,7 @@ class PartitionKind final : public Kind {
 // asks here.
 class LeavingKind final : public Kind {
  public:
-  LeavingKind(const overlay::RingService& rings, Ring ring) : Kind(kName, ring, 1), rings_(rings) {}
+  LeavingKind(const overlay::RingService& rings, Ring ring) : Kind(kName, ring, 1, 1), rings_(rings) {}
   static constexpr const char* kName = "leaving";
   [[nodiscard]] Task<Result<json::object>> page(Request request) override;
 
@@ -150,12 +162,13 @@ class LeavingKind final : public Kind {
 // What differs in two histories, hour by hour (handover/comparison.hpp).
 class HoursKind final : public Kind {
  public:
-  HoursKind(storage::HistoryStore& history, unsigned replicas)
-      : Kind("hours", Ring::kStorage, replicas), history_(history) {}
+  HoursKind(storage::HistoryStore& history, unsigned replicas, storage::CompareLimits limits = {})
+      : Kind("hours", Ring::kStorage, replicas, limits.entries), history_(history), limits_(limits) {}
   [[nodiscard]] Task<Result<json::object>> page(Request request) override;
 
  private:
   storage::HistoryStore& history_;
+  storage::CompareLimits limits_;
 };
 
 }  // namespace tagring::handover

@@ -10,7 +10,8 @@
 
 namespace tagring::handover {
 namespace {
-constexpr std::size_t kScanMax = 20'000;  // feed entries looked at for one page
+constexpr std::size_t kScannedOfItem =
+    50;  // feed entries looked at for one page, of each item that it may have
 }  // namespace
 
 Task<HttpResponse> MissedAnswers::answer(HttpRequest request) {
@@ -51,9 +52,9 @@ Task<Result<json::object>> MissedAnswers::page_of(json::object request, std::str
   std::vector<delivery::FeedEntry> found;
   std::size_t scanned = 0;
   bool more = false;
-  while (found.size() < subscriber::CatchUp::kPage && scanned < kScanMax) {
+  while (found.size() < page_size_ && scanned < kScannedOfItem * page_size_) {
     CO_TRY(const std::vector<delivery::FeedEntry> entries,
-           co_await store_.feed(after, subscriber::CatchUp::kPage - found.size()));
+           co_await store_.feed(after, page_size_ - found.size()));
     more = !entries.empty();
     if (!more) break;
     scanned += entries.size();

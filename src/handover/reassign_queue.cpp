@@ -7,8 +7,7 @@
 namespace tagring::handover {
 namespace {
 
-constexpr std::size_t kRowsAtOnce = 1'000;
-constexpr std::size_t kOwedMax = 10 * kRowsAtOnce;  // a year of history is not owed all at once
+constexpr std::size_t kTimesOwed = 10;  // so many times that: a year of history is not owed all at once
 constexpr Duration kSaveRetry = std::chrono::seconds(1);
 }  // namespace
 
@@ -129,7 +128,7 @@ Task<void> ReassignQueue::write(std::uint64_t version) {
 Task<bool> ReassignQueue::feed(Segment keys) {
   std::uint64_t after = 0;
   for (;;) {
-    const auto page = co_await store_.feed_of_segment(keys, after, kRowsAtOnce);
+    const auto page = co_await store_.feed_of_segment(keys, after, options_.rows);
     if (!page || page->empty()) co_return page.has_value();
     after = page->back().seq;
     std::vector<delivery::TagEvent> events;
@@ -145,7 +144,7 @@ Task<bool> ReassignQueue::history(Segment keys) {
   std::optional<storage::HistoryCursor> after;
   for (;;) {
     const Result<std::vector<storage::HistoryEntry>> page =
-        co_await history_.segment(keys, last, after, kRowsAtOnce);
+        co_await history_.segment(keys, last, after, options_.rows);
     if (!page || page->empty()) co_return page.has_value();
     last = page->back().partition;
     after = storage::HistoryCursor::of(page->back());
@@ -161,7 +160,7 @@ Task<bool> ReassignQueue::history(Segment keys) {
 }
 
 Task<void> ReassignQueue::wait_for_outbox() {
-  while (outbox_.size() > kOwedMax) {
+  while (outbox_.size() > kTimesOwed * options_.rows) {
     const Instant next = clock_.now() + std::chrono::seconds(1);
     co_await clock_.sleep_until(next);
   }

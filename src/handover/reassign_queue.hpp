@@ -25,6 +25,7 @@ class ReassignQueue {
     std::map<Ring, unsigned> replicas;                    // owners of each key
     std::string saved;                                    // what `save` was given last, or empty
     std::function<Task<Result<void>>(std::string)> save;  // none: nothing outlives the process
+    std::size_t rows = 1'000;                             // read, and owed, at once
   };
 
   ReassignQueue(delivery::Store& store, storage::HistoryStore& history, delivery::OwnerQueue& outbox,

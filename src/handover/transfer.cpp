@@ -179,7 +179,7 @@ Task<Result<void>> Transfer::fetch_partition(std::string origin, ring::Contact r
     }
     if (last) request.after = last->text();
     CO_TRY_VOID(co_await disputes_.adopt(std::move(entries), origin));
-    if (count < kPage) co_return Result<void>();
+    if (count < options_.page_size) co_return Result<void>();
   }
 }
 

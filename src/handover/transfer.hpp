@@ -35,6 +35,7 @@ class Transfer {
     unsigned storage_replicas = 4;  // of each key
     unsigned attempts_max =
         5;  // then a new owner serves with what it got: replicas and retries make up for the rest
+    std::size_t page_size = kPage;  // items of a page of a partition, as whoever is asked has it
   };
   static constexpr std::string_view kPath = "/tagring/v1/transfer";
   // All who may have the data are asked at once. When one of them has given all, the others have as long

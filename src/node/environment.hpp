@@ -13,12 +13,14 @@
 #include "base/task.hpp"
 #include "base/time.hpp"
 #include "base/workers.hpp"
+#include "belief/doubts.hpp"
 #include "budget/manager.hpp"
 #include "delivery/store.hpp"
 #include "fasp/fasp_store.hpp"
 #include "federation/authenticator.hpp"
 #include "federation/blocks.hpp"
 #include "federation/letter_store.hpp"
+#include "handover/kinds.hpp"
 #include "health/growth.hpp"
 #include "health/machine.hpp"
 #include "http/message.hpp"
@@ -27,9 +29,13 @@
 #include "instances/moving.hpp"
 #include "instances/tag_sources.hpp"
 #include "instances/tag_tokens.hpp"
+#include "queues/delivery_queues.hpp"
 #include "replay/replay_store.hpp"
 #include "reports/report_store.hpp"
+#include "storage/disputes.hpp"
 #include "storage/history.hpp"
+#include "storage/reconcile.hpp"
+#include "subscriber/catch_up.hpp"
 
 namespace tagring::node {
 
@@ -52,6 +58,19 @@ Stores stores_of(All& all) {
   return {all.relay, all.relay,   all.instances, all.blocks,  all.replays,
           all.fasp,  all.history, all.receipts,  all.reports, all.changes};
 }
+
+// How much the parts of a node take at a time, and remember at most. It is the same everywhere but in the
+// simulator: with little of it a network of a few posts meets what else only a large one does.
+struct Bounds {
+  std::size_t handed_page = handover::kPage;             // items that new owners are handed at once
+  std::size_t missed_page = subscriber::CatchUp::kPage;  // posts that a subscriber is told at once
+  std::size_t owed_rows = 1'000;                         // of what a former owner owes, at once
+  std::size_t moved_rows = 1'000;                        // of a partition that is merged, at once
+  std::size_t batch = queues::QueueOptions().batch_max;  // items of one request
+  std::size_t doubts = belief::Doubts::kMax;             // of what relays have said
+  std::size_t disputes = storage::Disputes::kMax;        // between owners of a history
+  storage::CompareLimits compared = {};                  // of one comparison of histories
+};
 
 // What a node needs of the world. Everything outlives the node.
 struct Environment {
@@ -85,6 +104,7 @@ struct Environment {
   federation::DatedAhead ahead = {};
   instances::Moving::Memory move = {};       // where the node has moved to
   federation::Couriers* couriers = nullptr;  // for what the node signs; none: it makes its calls itself
+  Bounds bounds = {};
 };
 
 }  // namespace tagring::node

@@ -110,8 +110,9 @@ signatures::SignaturePolicy signature_policy(const federation::Identity& identit
   return policy;
 }
 
-queues::QueueOptions queue_options() {
+queues::QueueOptions queue_options(const Bounds& bounds) {
   queues::QueueOptions options;
+  options.batch_max = bounds.batch;
   options.gather = Duration(20);
   return options;
 }

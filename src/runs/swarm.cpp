@@ -10,6 +10,7 @@
 #include "delivery/store.hpp"
 #include "ring_sim/world.hpp"
 #include "runs/swarm_checks.hpp"
+#include "runs/swarm_plan.hpp"
 #include "sim/world.hpp"
 #include "storage/history.hpp"
 
@@ -17,132 +18,8 @@ namespace tagring::runs {
 namespace {
 
 const std::vector<std::string> kTags = {"caturday", "dogs", "music", "haiku", "fediverse"};
-constexpr Duration kRest = std::chrono::minutes(20);  // within which all has to be done
-constexpr Duration kSwarmReconciles = std::chrono::minutes(2);
+constexpr Duration kRest = std::chrono::minutes(20);   // within which all has to be done
 constexpr Duration kAdmin = std::chrono::seconds(10);  // that an administrator waits for an answer
-
-// What a world is like, and what may happen in it.
-struct Plan {
-  std::size_t nodes = 3;
-  std::size_t steps = 100;  // of people, with time between them
-  sim::WorldOptions world;
-  double loss = 0;
-  double duplicates = 0;
-  Duration delay_max = Duration(50);
-  std::size_t crashes_max = 0;  // at the same time
-  bool power_cuts = false;
-  bool partitions = false;
-  bool cuts = false;
-  bool clocks = false;
-  bool full_disks = false;
-  bool instances_down = false;
-  bool failing_disks = false;
-  bool moves = false;  // nodes leave and come back, others come
-  bool glances = false;
-  bool wishes = false;  // change: hashtags are wanted and unwanted
-  bool edits = false;
-  bool drift = false;  // clocks go wrong little by little
-  bool instances_crash = false;
-  bool copies = false;  // a node is restored from a copy of its disk
-  double resets = 0;
-  bool calm = false;  // nothing happens that the theory of the ring does not allow
-
-  [[nodiscard]] std::string text() const {
-    std::string text = fmt::format(
-        "{} nodes of {} vservers, R {} and {}, {} known, kappa {}, latency {} ms, loss {:.3f}, twice {:.3f}, "
-        "broken {:.3f}, "
-        "database {} ms, stabilise {} ms",
-        nodes, world.vservers, world.relay_replicas, world.storage_replicas, world.configured_nodes,
-        world.ids.kappa, delay_max.count(), loss, duplicates, resets, world.database_pause.count(),
-        world.stabilise.count());
-    if (crashes_max > 0) text += fmt::format(", {} crashes at once", crashes_max);
-    const std::vector<std::pair<bool, std::string_view>> others = {{calm, "calm"},
-                                                                   {power_cuts, "power cuts"},
-                                                                   {partitions, "partitions"},
-                                                                   {cuts, "one-way cuts"},
-                                                                   {clocks, "clocks"},
-                                                                   {drift, "drift"},
-                                                                   {full_disks, "full disks"},
-                                                                   {failing_disks, "failing disks"},
-                                                                   {copies, "a copy of a disk"},
-                                                                   {instances_down, "instances down"},
-                                                                   {instances_crash, "instances crash"},
-                                                                   {moves, "nodes come and leave"},
-                                                                   {world.balance, "balancing"},
-                                                                   {wishes, "wishes change"},
-                                                                   {edits, "edits"},
-                                                                   {glances, "readers"}};
-    for (const auto& [there, name] : others) {
-      if (there) text += fmt::format(", {}", name);
-    }
-    return text;
-  }
-};
-
-// What was thought of last. Seeds that are known for what they showed go without (SwarmOptions::first_draw).
-void draw_later(Plan& plan, Rng& rng) {
-  sim::WorldOptions& world = plan.world;
-  plan.glances = true;
-  plan.wishes = rng.chance(0.5);
-  plan.edits = rng.chance(0.5);
-  plan.drift = rng.chance(0.3) && !plan.clocks;
-  plan.instances_crash = rng.chance(0.3);
-  plan.copies = world.relay_replicas > 1 && world.storage_replicas > 1 && rng.chance(0.2);
-  if (rng.chance(0.4)) plan.resets = 0.02 * rng.uniform();
-  if (rng.chance(0.7) && world.database_pause == Duration::zero())
-    world.database_pause = Duration(1 + static_cast<Duration::rep>(rng.below(40)));
-  world.ids.kappa = world.vservers + static_cast<unsigned>(rng.below(48));
-  world.balance = rng.chance(0.15);
-}
-
-// A network on which the invariant of the ring has to hold from event to event: who fails is known to have
-// failed, no more do than it allows, and there are more nodes than a successor list has entries.
-void calm_down(Plan& plan, Rng& rng) {
-  plan.calm = true;
-  plan.nodes = 18 + rng.below(16);
-  plan.world.vservers = 1 + static_cast<unsigned>(rng.below(2));
-  plan.world.balance = false;
-  plan.delay_max = std::min(plan.delay_max, Duration(300));
-  plan.loss = plan.resets = 0;
-  plan.crashes_max = 1 + rng.below(plan.nodes - 17);
-  plan.moves = true;
-  for (bool* fault : {&plan.power_cuts, &plan.partitions, &plan.cuts, &plan.clocks, &plan.drift,
-                      &plan.full_disks, &plan.failing_disks, &plan.copies})
-    *fault = false;
-}
-
-// `more`: of what was thought of later, so that other worlds are as they were.
-Plan draw(Rng& rng, Rng& more, Rng& later, const SwarmOptions& options) {
-  Plan plan;
-  plan.nodes = 3 + rng.below(rng.chance(0.1) ? 58 : 12);
-  plan.steps = 40 + rng.below(100);
-  sim::WorldOptions& world = plan.world;
-  world.vservers = plan.nodes > 20 ? 1 : 1 + static_cast<unsigned>(rng.below(3));
-  world.relay_replicas = 1U << rng.below(3);
-  world.storage_replicas = 1U << rng.below(3);
-  world.configured_nodes = 1 + static_cast<unsigned>(rng.below(3));
-  world.stabilise = Duration(1000 + static_cast<Duration::rep>(rng.below(4000)));
-  world.reconcile = kSwarmReconciles;
-  world.database_pause = Duration(rng.chance(0.5) ? static_cast<Duration::rep>(rng.below(40)) : 0);
-  world.log = options.log;
-  plan.delay_max = Duration(20 + static_cast<Duration::rep>(rng.below(rng.chance(0.2) ? 1500 : 300)));
-  if (rng.chance(0.5)) plan.loss = 0.03 * rng.uniform();
-  if (rng.chance(0.5)) plan.duplicates = 0.05 * rng.uniform();
-  if (rng.chance(0.6)) plan.crashes_max = 1 + rng.below(std::max<std::size_t>(1, plan.nodes / 3));
-  plan.power_cuts = rng.chance(0.25);
-  plan.partitions = rng.chance(0.5);
-  plan.cuts = rng.chance(0.3);
-  plan.clocks = rng.chance(0.3);
-  plan.full_disks = rng.chance(0.2);
-  plan.instances_down = rng.chance(0.3);
-  plan.failing_disks = more.chance(0.2);
-  plan.moves = more.chance(0.2);
-  if (options.first_draw) return plan;
-  draw_later(plan, later);
-  Rng calm = later.fork("calm");
-  if (options.calm.value_or(calm.chance(0.1))) calm_down(plan, calm);
-  return plan;
-}
 
 class Swarm {
  public:
@@ -151,7 +28,7 @@ class Swarm {
         rng_(Rng(seed).fork("swarm")),
         more_(Rng(seed).fork("swarm").fork("more")),
         later_(Rng(seed).fork("swarm").fork("later")),
-        plan_(draw(rng_, more_, later_, options)),
+        plan_(draw_swarm(rng_, more_, later_, options)),
         world_(seed, plan_.world),
         checks_(world_, plan_.world, kTags, Rng(seed).fork("checks")) {}
 
@@ -201,13 +78,26 @@ class Swarm {
     world_.loop.run_for(std::chrono::minutes(2));
     if (!rest()) return "two minutes later: " + world_.unrest();
     if (!plan_.calm) world_.set_inside(true);
-    checks_.note_rest();
+    if (plan_.deliveries == 0) {
+      checks_.note_rest();
+    } else if (std::string wrong = calm_relays(); !wrong.empty()) {
+      return wrong;
+    }
     for (const std::string& tag : kTags) world_.publish(rng_.below(plan_.nodes), {tag});
     if (!rest()) return "with new posts: " + world_.unrest();
     if (options_.sabotage == Sabotage::kLosePost) lose(world_.posts().back());
-    if (std::string wrong = checks_.at_rest(kRest); !wrong.empty()) return wrong;
+    if (std::string wrong = checks_.at_rest(patience()); !wrong.empty()) return wrong;
     const auto broken = world_.broken();
     return broken ? "in the end " + *broken : "";
+  }
+
+  // Sets of relays that have grown shrink again, and what is known of more relays is forgotten. Who relays
+  // the next posts nobody can say: they may have to grow for these.
+  std::string calm_relays() {
+    if (!world_.run_until(patience(), [&] { return world_.relays() <= plan_.world.relay_replicas; }))
+      return fmt::format("there are still {} relays of a hashtag", world_.relays());
+    world_.loop.run_for(std::chrono::minutes(12));
+    return rest() ? "" : "with fewer relays: " + world_.unrest();
   }
 
   // From all disks.
@@ -444,8 +334,10 @@ class Swarm {
     }
     while (!down_.empty()) start(*down_.begin());
   }
+  // Relays that bear little take longer, however many they are.
+  [[nodiscard]] Duration patience() const { return plan_.deliveries > 0 ? kRest * 3 : kRest; }
   bool rest() {
-    return world_.run_until(kRest, [&] { return world_.is_quiet(); });
+    return world_.run_until(patience(), [&] { return world_.is_quiet(); });
   }
 
   struct Copy {
@@ -459,7 +351,7 @@ class Swarm {
   Rng rng_;
   Rng more_;
   Rng later_;
-  Plan plan_;
+  SwarmPlan plan_;
   sim::World world_;
   SwarmChecks checks_;
   std::optional<Copy> copy_;

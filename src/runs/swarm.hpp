@@ -6,10 +6,11 @@
 // part of the worlds, so that their combinations differ), and when: messages lost or told twice, connections
 // that break, crashes, power cuts, partitions in both directions or in one, clocks that are wrong, jump or
 // drift, disks that fill or fail, a disk that is that of yesterday, instances that are down or crash, nodes
-// that come and leave, and that choose their places. In a tenth of the worlds only those that the theory of
-// the ring allows, in a ring that is large enough for it: its invariant is held against every event there,
-// and in the others while nothing breaks. Meanwhile people publish, edit, remove, subscribe and end it, and
-// read: whatever they are shown must have been so.
+// that come and leave, and that choose their places; pages, batches and memories so small that a few posts
+// are too many, and capacities for which sets of owners grow (runs/swarm_plan.cpp). In a tenth of the worlds
+// only those faults that the theory of the ring allows, in a ring that is large enough for it: its invariant
+// is held against every event there, and in the others while nothing breaks. Meanwhile people publish, edit,
+// remove, subscribe and end it, and read: whatever they are shown must have been so.
 //
 // Then all faults end, and the world has to come to rest: one ring of each kind; every subscriber has every
 // living post once, and none that is gone; the history that any node gives is right; and every owner holds on
@@ -17,10 +18,10 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 
 #include "base/time.hpp"
+#include "runs/swarm_options.hpp"
 
 namespace tagring::runs {
 
@@ -30,19 +31,6 @@ struct SwarmRun {
   Duration simulated{};     // time
   std::uint64_t steps = 0;  // events
   std::uint64_t trace = 0;  // the same for the same seed
-};
-
-// For tests of who reports it: something goes wrong that no node has done.
-enum class Sabotage : std::uint8_t { kNone, kLosePost, kAbort };
-
-struct SwarmOptions {
-  bool log = false;  // what the nodes say, to standard error
-  bool first_draw =
-      false;  // only what was drawn at first, so that seeds from then still show what they showed
-  // Whether nothing happens outside of the assumptions under which the ring's invariant holds from event to
-  // event (ring_sim/watch.hpp); if not said, in a tenth of the worlds.
-  std::optional<bool> calm = std::nullopt;
-  Sabotage sabotage = Sabotage::kNone;
 };
 
 SwarmRun run_swarm(std::uint64_t seed, const SwarmOptions& options);

@@ -14,6 +14,7 @@
 #include "http/url.hpp"
 #include "node/node.hpp"
 #include "redundancy/relay_place.hpp"
+#include "redundancy/storage_place.hpp"
 #include "ring/vserver.hpp"
 #include "storage/statements.hpp"
 
@@ -234,48 +235,110 @@ std::string SwarmChecks::traces(const std::string& uri, const std::string& tag) 
   return text;
 }
 
+redundancy::StorageSet SwarmChecks::set_of(const std::string& tag) {
+  const unsigned at_rest = options_.storage_replicas;
+  redundancy::StorageSet last{Tag::from_canonical(tag), 0, at_rest, at_rest, {}};
+  for (const std::size_t node : world_.up()) {
+    const json::object status = world_.node(node).status();
+    json::for_each(json::find(status, "storage_sets"), [&](const json::value& element) {
+      const json::object& set = element.as_object();
+      const auto version = set.at("version").to_number<std::uint64_t>();
+      if (json::text_of(set, "tag") != tag || version <= last.version) return;
+      last.version = version;
+      last.replicas = set.at("replicas").to_number<unsigned>();
+      last.read_factor = set.at("reach").to_number<unsigned>();
+    });
+  }
+  return last;
+}
+
+std::set<std::size_t> SwarmChecks::owners_of_partition(const redundancy::Partition& partition) const {
+  const unsigned copies = redundancy::copies_in_storage(options_.storage_replicas);
+  std::set<std::size_t> found;
+  for (unsigned copy = 0; copy < copies; ++copy) {
+    const RingId position = replica_key(partition.key(), copy, copies);
+    for (const std::size_t node : world_.up()) {
+      if (world_.node(node).rings().of(Ring::kStorage).serving(position) != nullptr) found.insert(node);
+    }
+  }
+  return found;
+}
+
 // Every owner holds all, tombstones included, so that no replica hides the fault of another. Others keep what
 // they had of it, since a history stays until there is no room (ARCHITECTURE.md): it may be behind, but not
 // wrong.
 std::string SwarmChecks::wrong_disks() {
+  const unsigned copies = redundancy::copies_in_storage(options_.storage_replicas);
   for (const std::string& tag : tags_) {
-    const std::set<std::size_t> owning = owners(Ring::kStorage, tag);
-    if (owning.empty()) return fmt::format("nobody owns the history of #{}", tag);
-    for (const std::size_t node : world_.up()) {
-      const std::string wrong = wrong_disk(node, tag, owning.contains(node));
-      if (!wrong.empty()) return wrong;
+    const redundancy::StorageSet set = set_of(tag);
+    std::map<unsigned, std::map<std::size_t, Held>> owned;
+    for (const unsigned number : redundancy::partitions_of_set(copies, set.read_factor)) {
+      const redundancy::Partition partition{set.tag, number};
+      const std::set<std::size_t> owning = owners_of_partition(partition);
+      if (owning.empty()) return fmt::format("nobody owns the history of #{}", partition.name());
+      for (const std::size_t node : world_.up()) {
+        Held held;
+        const std::string wrong = wrong_disk(node, partition, &held);
+        if (!wrong.empty()) return wrong;
+        if (owning.contains(node)) owned[number].emplace(node, std::move(held));
+      }
     }
+    if (std::string wrong = wrong_owners(set, owned); !wrong.empty()) return wrong;
   }
   return {};
 }
 
-std::string SwarmChecks::wrong_disk(std::size_t node, const std::string& tag, bool owns) {
-  std::map<std::string, bool> held;  // to: removed
+std::string SwarmChecks::wrong_disk(std::size_t node, const redundancy::Partition& partition, Held* held) {
   std::optional<storage::HistoryCursor> cursor;
   for (bool more = true; more;) {
-    const auto page =
-        world_.await_on(node, world_.history_store(node).page(Tag::from_canonical(tag), cursor, 500), kRead);
+    const auto page = world_.await_on(node, world_.history_store(node).page(partition, cursor, 500), kRead);
     if (!page || !*page) return fmt::format("node {} cannot read its disk", node);
-    if (const std::string wrong = wrong_entries((*page)->entries, tag); !wrong.empty())
-      return fmt::format("the disk of node {} {} under #{}", node, wrong, tag);
-    for (const storage::HistoryEntry& entry : (*page)->entries) held.emplace(entry.uri, entry.removed);
+    if (const std::string wrong = wrong_entries((*page)->entries, partition.tag.canonical()); !wrong.empty())
+      return fmt::format("the disk of node {} {} under #{}", node, wrong, partition.name());
+    for (const storage::HistoryEntry& entry : (*page)->entries) held->emplace(entry.uri, entry.removed);
     more = (*page)->more;
     cursor = (*page)->next;
   }
-  if (!owns) return {};
+  return {};
+}
+
+// A post is, as it is, in one partition of those in which it may be, at all owners. Where there are several,
+// what is older may stand in another one, and readers go by what is later: an Add goes to the partition of
+// its day, and a removal to those of its day, so an Add that is brought again after a doubling does not meet
+// it.
+std::string SwarmChecks::wrong_owners(const redundancy::StorageSet& set,
+                                      const std::map<unsigned, std::map<std::size_t, Held>>& owned) {
+  const unsigned copies = redundancy::copies_in_storage(options_.storage_replicas);
+  const std::string& tag = set.tag.canonical();
+  const bool is_divided = set.read_factor > options_.storage_replicas;
   for (const auto& [uri, post] : posts_under(tag)) {
-    const auto entry = held.find(uri);
-    if (entry == held.end()) return fmt::format("node {}, which owns #{}, lacks {}", node, tag, uri);
-    if (entry->second != !post->is_under(tag))
-      return fmt::format("node {}, which owns #{}, has {} as {}", node, tag, uri,
-                         entry->second ? "removed" : "living");
+    bool is_whole = false;
+    std::string lacking;
+    for (const unsigned number :
+         redundancy::partitions_of_post(uri, copies, options_.storage_replicas, set.read_factor)) {
+      std::size_t lack = 0;
+      for (const auto& [node, held] : owned.at(number)) {
+        const auto entry = held.find(uri);
+        const bool is_right = entry != held.end() && entry->second != post->is_under(tag);
+        if (!is_right && !is_divided && entry != held.end())
+          return fmt::format("node {}, which owns #{}, has {} as {}", node, tag, uri,
+                             entry->second ? "removed" : "living");
+        if (is_right) continue;
+        ++lack;
+        lacking += fmt::format("{}node {}", lacking.empty() ? "" : ", ", node);
+      }
+      is_whole = is_whole || lack == 0;
+    }
+    if (!is_whole) return fmt::format("{}, which owns #{}, lacks {}", lacking, tag, uri);
   }
   return {};
 }
 
 // What each owner signs of each post is what its disk says, whatever it remembers of the hour from before.
+// Where there are partitions, a post may be in one of several, and what is signed of the others is true.
 std::string SwarmChecks::wrong_heads() {
   for (const std::string& tag : tags_) {
+    if (set_of(tag).read_factor > options_.storage_replicas) continue;
     std::map<std::int64_t, std::vector<const sim::World::Post*>> hours;
     for (const auto& [uri, post] : posts_under(tag)) hours[storage::hour_of(post->dated)].push_back(post);
     for (const std::size_t node : owners(Ring::kStorage, tag)) {

@@ -15,6 +15,8 @@
 #include "base/rng.hpp"
 #include "base/time.hpp"
 #include "delivery/store.hpp"
+#include "redundancy/partition.hpp"
+#include "redundancy/storage_hints.hpp"
 #include "sim/world.hpp"
 #include "storage/history.hpp"
 
@@ -69,7 +71,14 @@ class SwarmChecks {
   std::string wrong_feed(std::size_t node, const std::string& tag, Instant since);
   std::string wrong_told(std::size_t node, const std::string& tag);
   std::string wrong_disks();
-  std::string wrong_disk(std::size_t node, const std::string& tag, bool owns);
+  // The set of storage owners that the hashtag has at last, as far as any node knows.
+  [[nodiscard]] redundancy::StorageSet set_of(const std::string& tag);
+  [[nodiscard]] std::set<std::size_t> owners_of_partition(const redundancy::Partition& partition) const;
+  // What an owner holds of a partition, by URI: whether it is removed.
+  using Held = std::map<std::string, bool>;
+  std::string wrong_disk(std::size_t node, const redundancy::Partition& partition, Held* held);
+  std::string wrong_owners(const redundancy::StorageSet& set,
+                           const std::map<unsigned, std::map<std::size_t, Held>>& held);
   std::string wrong_heads();
   std::string wrong_head(std::size_t node, const std::string& tag, std::int64_t hour,
                          std::span<const sim::World::Post* const> posts);

@@ -17,6 +17,7 @@
 #include "config/config.hpp"
 #include "db/stores.hpp"
 #include "delivery/store.hpp"
+#include "node/environment.hpp"
 #include "node/node.hpp"
 #include "ring/contact.hpp"
 #include "ring_sim/loop.hpp"
@@ -60,8 +61,15 @@ struct WorldOptions {
   std::function<std::optional<HttpResponse>(std::size_t node, const HttpRequest& request)> lie = nullptr;
   unsigned configured_nodes = 3;               // that each knows from the start: the first ones
   Duration database_pause = Duration::zero();  // at most, that a caller waits for the database
-  bool log = false;                            // to stderr
+  node::Bounds bounds = {};
+  // Takes what the nodes say, line by line, with the seconds since the world began and the number of the
+  // node: "at=12.345 node=3 time=… level=…", where the time is what its own clock shows. None: they say
+  // nothing.
+  std::function<void(const std::string& line)> log = nullptr;
 };
+
+// For WorldOptions::log.
+void to_stderr(const std::string& line);
 
 // What runs on a machine: a node, the instance whose posts it takes, an Endpoint, or nothing of all that.
 enum class HostKind : std::uint8_t { kNode, kInstance, kSubscriber, kBystander };
@@ -223,6 +231,7 @@ class World {
   struct Origin;
   [[nodiscard]] ring_sim::OwnerId owner_of(std::size_t i) const;
   config::Config config_of(std::size_t i) const;
+  [[nodiscard]] std::unique_ptr<Log> log_of(std::size_t i, const Clock& clock) const;
   [[nodiscard]] IpAddress address_of(std::size_t i, HostKind kind) const;
   Task<Result<void>> boot(std::size_t i);
   Task<void> boot_or_restart(std::size_t i);
@@ -242,7 +251,6 @@ class World {
 
   Rng rng_;
   WorldOptions options_;
-  Log log_;
   Workers workers_;
   ring_sim::OwnerId last_owner_ = 0;
   std::map<std::size_t, std::unique_ptr<Host>> hosts_;

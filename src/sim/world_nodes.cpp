@@ -25,13 +25,21 @@ constexpr Duration kRestart = std::chrono::seconds(2);  // of a process that end
 // --- nodes -------------------------------------------------------------------------------------------------
 
 World::World(std::uint64_t seed, WorldOptions options)
-    : loop(seed),
-      rng_(~seed),
-      options_(options),
-      log_(options.log ? Log::to_stderr(LogLevel::kDebug) : Log::off()) {}
+    : loop(seed), rng_(~seed), options_(std::move(options)) {}
 
 World::~World() {
   for (const std::size_t i : up()) crash_node(i);
+}
+
+void to_stderr(const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); }
+
+std::unique_ptr<Log> World::log_of(std::size_t i, const Clock& clock) const {
+  const auto sink = [this, i](LogLevel, const std::string& line) {
+    const std::chrono::duration<double> at = loop.now() - Instant{};
+    options_.log(fmt::format("at={:.3f} node={} {}", at.count(), i, line));
+  };
+  return std::make_unique<Log>(sink, options_.log ? LogLevel::kDebug : LogLevel::kOff, LogFormat::kLogfmt,
+                               &clock);
 }
 
 config::Config World::config_of(std::size_t i) const {
@@ -84,6 +92,7 @@ void World::start_node(std::size_t i) {
   run.owner = ++last_owner_;
   host_of_owner_[run.owner] = i;
   run.clock = std::make_unique<ring_sim::LoopClock>(loop, run.owner, host.skew);
+  run.log = log_of(i, *run.clock);
   run.http = std::make_unique<SimHttp>(*this, i, HostKind::kNode, run.owner);
   loop.spawn(run.owner, boot_or_restart(i));
 }
@@ -92,7 +101,7 @@ Task<void> World::boot_or_restart(std::size_t i) {
   const ring_sim::OwnerId owner = hosts_.at(i)->run->owner;
   const Result<void> started = co_await boot(i);
   if (started) co_return;
-  if (options_.log) std::fprintf(stderr, "node %zu cannot start: %s\n", i, started.error().message.c_str());
+  hosts_.at(i)->run->log->error("cannot_start", {{"error", started.error().message}});
   // Its process has ended, and what looks after it starts it again.
   loop.at(loop.now() + kRestart, ring_sim::kWorld, [this, i, owner] {
     if (!is_up(i) || hosts_.at(i)->run->owner != owner) return;
@@ -140,8 +149,9 @@ Task<Result<void>> World::boot(std::size_t i) {
                                  run.stores->instances, run.stores->blocks, run.stores->replays,
                                  run.stores->fasp, run.history ? *run.history : run.stores->history,
                                  run.stores->receipts, run.stores->reports, run.stores->changes},
-                                log_,
+                                *run.log,
                                 rng_.next()};
+  environment.bounds = options_.bounds;
   sql::SqliteMeta* const meta = &run.stores->meta;
   CO_TRY(environment.places, co_await meta->get("places"));
   environment.save_places = [meta](std::string text) { return meta->set("places", std::move(text)); };

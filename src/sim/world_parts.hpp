@@ -7,6 +7,7 @@
 #include <set>
 #include <string>
 
+#include "base/log.hpp"
 #include "crypto/key.hpp"
 #include "db/stores.hpp"
 #include "db_history/history_store.hpp"
@@ -30,6 +31,7 @@ struct World::Host {
   struct Run {
     ring_sim::OwnerId owner = 0;
     std::unique_ptr<ring_sim::LoopClock> clock;
+    std::unique_ptr<Log> log;
     std::unique_ptr<HttpClient> http;
     std::unique_ptr<db::Stores> stores;
     std::unique_ptr<db_history::SqliteHistoryStore> history;  // in place of that of `stores`

@@ -23,9 +23,11 @@ belief::Claim claim_of(const HistoryEntry& entry) {
 
 }  // namespace
 
-Disputes::Disputes(HistoryStore& history, belief::OriginChecker& origins, const Runtime& runtime)
+Disputes::Disputes(HistoryStore& history, belief::OriginChecker& origins, const Runtime& runtime,
+                   std::size_t most)
     : history_(history),
       origins_(origins),
+      most_(most),
       clock_(runtime.clock),
       log_(runtime.log),
       tasks_(runtime.executor) {}
@@ -162,7 +164,7 @@ bool Disputes::was_settled(const Key& key, const HistoryEntry& entry) const {
 
 void Disputes::raise(Dispute dispute) {
   const Key key{dispute.entry.partition, dispute.entry.uri};
-  if (open_.contains(key) || open_.size() >= kOpenMax || queue_.size() >= 2 * kOpenMax) return;
+  if (open_.contains(key) || open_.size() >= most_ || queue_.size() >= 2 * most_) return;
   queue_.emplace(dispute.due, key);
   open_.emplace(key, std::move(dispute));
   ++counters_.raised;
@@ -175,7 +177,7 @@ void Disputes::put_off(const Key& key, Dispute& dispute, Duration wait) {
 }
 
 void Disputes::settle(const Key& key, WallTime changed) {
-  if (!settled_.contains(key)) make_room(settled_, kSettledMax);
+  if (!settled_.contains(key)) make_room(settled_, most_);
   const auto [place, fresh] = settled_.try_emplace(key, Settled{clock_.now(), 0, changed});
   if (fresh) return;
   place->second = {clock_.now(), std::min(place->second.times + 1, kDoublingsMax),

@@ -25,7 +25,10 @@ namespace tagring::storage {
 
 class Disputes {
  public:
-  Disputes(HistoryStore& history, belief::OriginChecker& origins, const Runtime& runtime);
+  // `most`: that are open, and as many that were settled and are remembered.
+  Disputes(HistoryStore& history, belief::OriginChecker& origins, const Runtime& runtime,
+           std::size_t most = kMax);
+  static constexpr std::size_t kMax = 50'000;
   [[nodiscard]] Task<void> stop();
 
   // What the owner at that origin has. Entries are named by partition. What is here already, and the same,
@@ -66,8 +69,6 @@ class Disputes {
   static constexpr unsigned kTriesMax = 9;
   static constexpr std::size_t kOfDoubtful = 8;  // posts of who was wrong lately, in one comparison
   static constexpr int kProbes = 2;              // of a host, in one comparison
-  static constexpr std::size_t kOpenMax = 50'000;
-  static constexpr std::size_t kSettledMax = 50'000;
   struct Dispute {
     HistoryEntry entry;                    // as somebody has it
     std::string from;                      // who that is, or kNobody
@@ -110,6 +111,7 @@ class Disputes {
 
   HistoryStore& history_;
   belief::OriginChecker& origins_;
+  std::size_t most_;
   Clock& clock_;
   Log& log_;
   std::map<Key, Dispute> open_;

@@ -10,8 +10,6 @@ namespace tagring::storage {
 namespace {
 
 constexpr std::size_t kSetsMax = 100'000;
-constexpr std::size_t kCopyPage = 1'000;
-constexpr std::size_t kDropPage = 1'000;
 // Sets rest for a minute before they change again (StoragePolicy); clocks may differ, and so may what is
 // heard.
 constexpr Duration kChangesEvery = std::chrono::seconds(10);
@@ -19,12 +17,13 @@ constexpr Duration kChangesEvery = std::chrono::seconds(10);
 }  // namespace
 
 KeptPartitions::KeptPartitions(HistoryStore& history, redundancy::StorageHints& hints,
-                               overlay::RingService& rings, const Runtime& runtime)
+                               overlay::RingService& rings, const Runtime& runtime, std::size_t rows)
     : history_(history),
       hints_(hints),
       rings_(rings),
       clock_(runtime.clock),
       log_(runtime.log),
+      rows_(rows),
       tasks_(runtime.executor) {}
 
 Task<Result<void>> KeptPartitions::load() {
@@ -214,7 +213,7 @@ Task<Result<double>> KeptPartitions::bytes_of(Tag tag, unsigned number) {
 Task<Result<void>> KeptPartitions::copy(redundancy::Partition from, redundancy::Partition to) {
   std::optional<HistoryCursor> after;
   for (;;) {
-    CO_TRY(HistoryPage page, co_await history_.page(from, after, kCopyPage));
+    CO_TRY(HistoryPage page, co_await history_.page(from, after, rows_));
     if (page.entries.empty()) break;
     after = HistoryCursor::of(page.entries.back());
     for (HistoryEntry& entry : page.entries) entry.partition = to;
@@ -243,8 +242,8 @@ Task<void> KeptPartitions::drop_handed(Tag tag) {
 
 Task<void> KeptPartitions::drop(redundancy::Partition partition) {
   while (!is_read(partition)) {
-    const Result<std::size_t> dropped = co_await history_.forget(partition, kDropPage, clock_.wall_now());
-    if (!dropped || *dropped < kDropPage) break;
+    const Result<std::size_t> dropped = co_await history_.forget(partition, rows_, clock_.wall_now());
+    if (!dropped || *dropped < rows_) break;
   }
 }
 

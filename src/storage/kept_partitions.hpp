@@ -23,8 +23,9 @@ namespace tagring::storage {
 
 class KeptPartitions {
  public:
+  // `rows`: copied, and dropped, at once.
   KeptPartitions(HistoryStore& history, redundancy::StorageHints& hints, overlay::RingService& rings,
-                 const Runtime& runtime);
+                 const Runtime& runtime, std::size_t rows = 1'000);
 
   [[nodiscard]] Task<Result<void>> load();
   [[nodiscard]] Task<void> stop();
@@ -98,6 +99,7 @@ class KeptPartitions {
   overlay::RingService& rings_;
   Clock& clock_;
   Log& log_;
+  std::size_t rows_;
   std::map<Tag, Kept> kept_;
   std::set<redundancy::Partition> handed_;
   TaskGroup tasks_;

@@ -39,7 +39,7 @@ def main():
         check(f"world {seed} keeps its word", world.returncode == 0 and json.loads(world.stdout)["failed"] == 0, world.stdout)
     # What a node owned, and could not write down on a full disk; a removal soon after a look at the post.
     for seed in [500012, 194976936, 170712848, 170712854, 170712866, 710025, 270000179, 196280396]:
-        world_now = run("world", "--seed", str(seed), "--seeds", "1", "--no-calm")
+        world_now = run("world", "--seed", str(seed), "--seeds", "1", "--no-calm", "--usual-sizes")
         check(f"world {seed} keeps its word", world_now.returncode == 0, world_now.stdout)
     again = run("world", "--seed", "71000071", "--seeds", "1", "--first-draw")
     check("the same seed gives the same world", json.loads(again.stdout)["steps"] == json.loads(world.stdout)["steps"] > 1000)

@@ -33,7 +33,7 @@ unsigned survive(std::uint64_t seed, const Crowd& crowd) {
   options.cooldown_seconds = 20;
   options.stabilise = std::chrono::seconds(5);
   options.deliveries_per_second = 10;
-  options.log = std::getenv("TAGRING_LOG") != nullptr;
+  if (std::getenv("TAGRING_LOG") != nullptr) options.log = to_stderr;
   World world(seed, options);
   Rng rng(seed * 17 + 3);
   for (std::size_t i = 0; i < crowd.nodes; ++i) world.start_node(i);

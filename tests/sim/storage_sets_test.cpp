@@ -121,7 +121,7 @@ class Grown {
     world.storage_capacity = [this](std::size_t) { return capacity_; };
     world.drops_stored = options.drops;
     world.lie = options.lie;
-    world.log = std::getenv("TAGRING_LOG") != nullptr;
+    if (std::getenv("TAGRING_LOG") != nullptr) world.log = to_stderr;
     world_.emplace(seed, world);
     for (std::size_t i = 0; i < options.nodes; ++i) world_->start_node(i);
     EXPECT_TRUE(world_->run_until(std::chrono::minutes(5), [&] { return world_->is_settled(); }));

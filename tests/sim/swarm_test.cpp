@@ -1,11 +1,14 @@
 // The checker of worlds that a seed draws, held against what it must see.
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "handover/transfer.hpp"
 #include "hashtag/tag.hpp"
 #include "ring/vserver.hpp"
 #include "runs/swarm_checks.hpp"
+#include "runs/swarm_plan.hpp"
 #include "tests/sim/fixture.hpp"
 #include "tests/tag_literal.hpp"
 
@@ -47,6 +50,92 @@ TEST(SwarmChecks, WhatIsPutBackComesAgainWithALaterTime) {
 TEST(SwarmChecks, APostThatWasToldTwiceIsLeftWhenItIsRemovedOnce) {
   EXPECT_EQ(living_of({told(kAdd, "a"), told(kAdd, "a"), told(kRemove, "a")}).size(), 1U);
   EXPECT_TRUE(living_of({told(kAdd, "a"), told(kRemove, "a")}).empty());
+}
+
+TEST(WorldLog, EachLineBeginsWithTheTimeAndTheNode) {
+  std::vector<std::string> lines;
+  WorldOptions options;
+  options.log = [&](const std::string& line) { lines.push_back(line); };
+  World world(21, options);
+  for (std::size_t i = 0; i < 3; ++i) world.start_node(i);
+  world.set_clock(2, std::chrono::hours(5));
+  ASSERT_TRUE(world.run_until(std::chrono::minutes(5), [&] { return world.is_settled(); }));
+  for (const std::size_t i : world.up()) {
+    const std::string begin =
+        fmt::format("at=[0-9]+[.][0-9]{{3}} node={} time=2026-01-01T0{}:.* level=.*", i, i == 2 ? 5 : 0);
+    EXPECT_THAT(lines, testing::Contains(testing::MatchesRegex(begin)));
+  }
+  EXPECT_THAT(lines, testing::Each(testing::StartsWith("at=")));
+}
+
+runs::SwarmPlan plan_of(std::uint64_t seed) {
+  Rng rng(seed);
+  Rng more = rng.fork("more");
+  Rng later = rng.fork("later");
+  return runs::draw_swarm(rng, more, later, {});
+}
+
+TEST(SwarmPlan, EverySizeIsSmallInAPartOfTheWorlds) {
+  std::map<std::string, int> small;
+  const node::Bounds usual;
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    const runs::SwarmPlan plan = plan_of(seed);
+    const node::Bounds& bounds = plan.world.bounds;
+    small["handed"] += bounds.handed_page < usual.handed_page ? 1 : 0;
+    small["missed"] += bounds.missed_page < usual.missed_page ? 1 : 0;
+    small["owed"] += bounds.owed_rows < usual.owed_rows ? 1 : 0;
+    small["moved"] += bounds.moved_rows < usual.moved_rows ? 1 : 0;
+    small["batch"] += bounds.batch < usual.batch ? 1 : 0;
+    small["doubts"] += bounds.doubts < usual.doubts ? 1 : 0;
+    small["disputes"] += bounds.disputes < usual.disputes ? 1 : 0;
+    small["compared"] += bounds.compared.entries < usual.compared.entries ? 1 : 0;
+    small["deliveries"] += plan.deliveries > 0 ? 1 : 0;
+    small["bearable"] += plan.bearable_posts > 0 ? 1 : 0;
+    EXPECT_GT(bounds.compared.entries, bounds.compared.leaf) << seed;
+  }
+  EXPECT_EQ(small.size(), 10U);
+  for (const auto& [name, count] : small) {
+    EXPECT_GT(count, 20) << name;
+    EXPECT_LT(count, 120) << name;
+  }
+}
+
+// The only owner of #dogs leaves, and hands nine posts over, two at a time. `loses`: what is behind the first
+// page does not arrive. What is wrong then, and how many pages were asked for.
+std::pair<std::string, int> hand_over(bool loses) {
+  int pages = 0;
+  WorldOptions options{.relay_replicas = 1, .storage_replicas = 1, .reconcile = std::chrono::hours(10)};
+  options.bounds.handed_page = 2;
+  options.lie = [&](std::size_t, const HttpRequest& request) -> std::optional<HttpResponse> {
+    if (request.target != handover::Transfer::kPath || !request.body.contains(R"("kind":"history")"))
+      return std::nullopt;
+    ++pages;
+    if (!loses || request.body.contains(R"("after":"")")) return std::nullopt;
+    HttpResponse nothing;
+    nothing.body = R"({"items":[]})";
+    return nothing;
+  };
+  World world(21, options);
+  for (std::size_t i = 0; i < 5; ++i) world.start_node(i);
+  EXPECT_TRUE(world.run_until(std::chrono::minutes(5), [&] { return world.is_quiet(); }));
+  for (int n = 0; n < 9; ++n) world.publish(0, {"dogs"});
+  EXPECT_TRUE(world.run_until(std::chrono::minutes(5), [&] { return world.is_quiet(); }));
+  pages = 0;
+  std::size_t owner = 0;
+  for (const std::size_t i : world.up()) {
+    if (world.node(i).rings().of(Ring::kStorage).serving("dogs"_tag.key()) != nullptr) owner = i;
+  }
+  EXPECT_TRUE(world.leave_node(owner));
+  EXPECT_TRUE(world.run_until(std::chrono::minutes(5), [&] { return world.is_quiet(); }));
+  const int asked = pages;
+  return {runs::SwarmChecks(world, options, {"dogs"}, Rng(5)).at_rest(Duration(1), false), asked};
+}
+
+TEST(SwarmPlan, PostsOfASecondPageAreSeenToBeLost) {
+  const auto [wrong, pages] = hand_over(false);
+  EXPECT_EQ(wrong, "");
+  EXPECT_GE(pages, 5);
+  EXPECT_THAT(hand_over(true).first, testing::HasSubstr("lacks https://n0.example/users/alice/"));
 }
 
 // A small world at rest, with a post under #dogs that lives, one that was removed and one that was edited.
