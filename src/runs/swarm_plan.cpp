@@ -84,11 +84,15 @@ void draw_bounds(node::Bounds& bounds, Rng& rng) {
 }
 
 // Few enough that the relays of a hashtag, or its storage owners, are doubled.
-void draw_loads(SwarmPlan& plan, Rng& rng) {
+void draw_loads(SwarmPlan& plan, Rng& rng, bool few_deliveries) {
   sim::WorldOptions& world = plan.world;
   if (rng.chance(0.2)) {
-    plan.deliveries = world.deliveries_per_second = 1 + static_cast<std::uint32_t>(rng.below(4));
-    world.cooldown_seconds = 10 + static_cast<std::uint32_t>(rng.below(50));
+    const auto deliveries = 1 + static_cast<std::uint32_t>(rng.below(4));
+    const auto cooldown = 10 + static_cast<std::uint32_t>(rng.below(50));
+    if (few_deliveries) {
+      plan.deliveries = world.deliveries_per_second = deliveries;
+      world.cooldown_seconds = cooldown;
+    }
   }
   // A node that chooses its places would go by its capacity, too.
   if (world.balance || !rng.chance(0.2)) return;
@@ -168,7 +172,7 @@ SwarmPlan draw_swarm(Rng& rng, Rng& more, Rng& later, const SwarmOptions& option
   if (options.usual_sizes) return plan;
   Rng sizes = later.fork("sizes");
   draw_bounds(plan.world.bounds, sizes);
-  draw_loads(plan, sizes);
+  draw_loads(plan, sizes, options.few_deliveries);
   return plan;
 }
 
