@@ -154,7 +154,7 @@ class FrontStreams : public net::NetTest {
                .certificate_until = [] { return std::nullopt; }},
               identity,
               budget,
-              {*client, *inside, streams},
+              {*client, *inside, streams, *inside},
               Runtime{clock, loop.get_executor(), workers, log, Rng(1)}};
 };
 
