@@ -6,6 +6,7 @@
 #include <ranges>
 #include <set>
 
+#include "base/counted.hpp"
 #include "belief/trace.hpp"
 #include "delivery/latest.hpp"
 #include "delivery/results.hpp"
@@ -19,6 +20,17 @@ namespace {
 
 constexpr std::size_t kLettersMax = 16;
 constexpr std::size_t kFaspObjectsMax = 100;  // of one announcement
+constexpr std::size_t kHandedOnMax = 10'000;
+
+using Names = std::set<std::pair<std::string, Tag>>;  // of posts, by URI, under hashtags
+
+Announcements named(const Announcements& batch, const Names& names) {
+  Announcements found;
+  std::ranges::copy_if(batch, std::back_inserter(found), [&](const auto& item) {
+    return names.contains({item->entry.event.uri, item->entry.event.tag});
+  });
+  return found;
+}
 
 }  // namespace
 
@@ -124,20 +136,41 @@ Task<AnnouncementSender::Sent> AnnouncementSender::send_to_node(std::string inbo
       co_return Sent{std::move(items), federation::why_not(refusals.error()), false, sent.is_gone};
     }
     sent.answered = true;
-    std::set<std::pair<std::string, Tag>> later;
+    Names later;
+    Names strayed;
     for (const auto& item : batch) observer_.relayed(item->entry.event.tag, bytes);
     for (const Refusal& refusal : *refusals) {
-      if (refusal.error.code == ErrorCode::kDenied) lose(refusal.tag);
-      if (refusal.error.code != ErrorCode::kBusy) continue;
+      const ErrorCode code = refusal.error.code;
+      if (code == ErrorCode::kDenied) lose(refusal.tag);
+      if (code == ErrorCode::kDenied || code == ErrorCode::kNotOwner)
+        strayed.emplace(refusal.uri, refusal.tag);
+      if (code != ErrorCode::kBusy) continue;
       later.emplace(refusal.uri, refusal.tag);
       sent.because = federation::why_not(refusal.error);
     }
-    std::ranges::copy_if(batch, std::back_inserter(sent.again), [&](const auto& item) {
-      return later.contains({item->entry.event.uri, item->entry.event.tag});
-    });
+    std::ranges::copy(named(batch, later), std::back_inserter(sent.again));
+    const Announcements lost = named(batch, strayed);
+    if (const Result<void> handed = co_await hand_on(lost); !handed) {
+      std::ranges::copy(lost, std::back_inserter(sent.again));
+      sent.because = federation::why_not(handed.error());
+    }
   }
   std::ranges::sort(sent.again, {}, [](const auto& item) { return item->entry.seq; });
   co_return sent;
+}
+
+Task<Result<void>> AnnouncementSender::hand_on(const Announcements& items) {
+  std::vector<TagEvent> events;
+  for (const auto& item : items) {
+    make_room(handed_on_, kHandedOnMax);
+    if (handed_on_.insert(item->entry.seq).second) events.push_back(item->entry.event);
+  }
+  if (events.empty()) co_return Result<void>();
+  Result<void> handed = co_await observer_.hand_to_relays(std::move(events));
+  if (!handed) {
+    for (const auto& item : items) handed_on_.erase(item->entry.seq);
+  }
+  co_return handed;
 }
 
 // By hashtag, what came before what left; of what left and came back the last. If one announcement fails, it

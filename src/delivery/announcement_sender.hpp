@@ -6,6 +6,7 @@
 
 #include <deque>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -85,6 +86,9 @@ class AnnouncementSender {
   Task<Result<HttpResponse>> deliver(std::string collection, std::string inbox, std::string body);
   [[nodiscard]] std::string fresh_id();
   Task<Sent> send_to_node(std::string inbox, Announcements items, IfGone if_gone);
+  // What a subscriber's node refused to take from this one as a relay of the hashtag, for good. kUnavailable
+  // and the like: they are to be sent again.
+  Task<Result<void>> hand_on(const Announcements& items);
   Task<Sent> send_to_fasp_server(std::string inbox, Announcements items, IfGone if_gone);
   std::string letter(Op op, const Announcements& items);
   [[nodiscard]] std::string single(const std::string& actor, Via via, const TagEvent& event) const;
@@ -100,7 +104,8 @@ class AnnouncementSender {
   Clock& clock_;
   Log& log_;
   Rng rng_;
-  std::deque<Letter> letters_;  // latest first
+  std::deque<Letter> letters_;         // latest first
+  std::set<std::uint64_t> handed_on_;  // entries of the feed: many refuse the same
   std::uint64_t activity_ = 0;
 };
 

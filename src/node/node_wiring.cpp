@@ -110,6 +110,13 @@ void NodeWiring::lost_follower(const Tag& tag, const std::string& inbox) {
   parts_.relay.followers.lose(tag, inbox);
 }
 
+Task<Result<void>> NodeWiring::hand_to_relays(std::vector<delivery::TagEvent> events) {
+  std::erase_if(events,
+                [this](const auto& event) { return parts_.relay.places.is_relay_at_rest(event.tag); });
+  if (events.empty()) co_return Result<void>();
+  co_return co_await parts_.relay.owners.reassign(Ring::kRelay, std::move(events));
+}
+
 bool NodeWiring::was_replayed(const Tag& tag, const std::string& host) const {
   return parts_.instances.replayer.has(host, tag.canonical());
 }

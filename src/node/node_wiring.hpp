@@ -38,6 +38,7 @@ class NodeWiring final : public Wiring {
   void entered(const delivery::FeedEntry& entry) override;
   void relayed(const Tag& tag, std::size_t bytes) override;
   void lost_follower(const Tag& tag, const std::string& inbox) override;
+  Task<Result<void>> hand_to_relays(std::vector<delivery::TagEvent> events) override;
   [[nodiscard]] bool was_replayed(const Tag& tag, const std::string& host) const override;
   Task<Result<HttpResponse>> deliver_to_fasp_server(std::string inbox, std::string body) override;
   Task<Result<void>> receive_missed(std::vector<delivery::TagEvent> events, std::string owner) override;

@@ -24,8 +24,15 @@ class Lost final : public SilentObserver {
   [[nodiscard]] bool was_replayed(const Tag& /*tag*/, const std::string& host) const override {
     return host == replayed;
   }
+  Task<Result<void>> hand_to_relays(std::vector<TagEvent> events) override {
+    if (disk_is_full) co_return fail(ErrorCode::kUnavailable, "the disk is full");
+    for (const TagEvent& event : events) handed.push_back(event.uri);
+    co_return Result<void>();
+  }
   std::vector<std::string> inboxes;
   std::string replayed;
+  std::vector<std::string> handed;  // to the relays at rest
+  bool disk_is_full = false;
 };
 
 class AnnouncerTest : public RoleTest {
@@ -77,6 +84,25 @@ TEST_F(AnnouncerTest, ANodeThatDoesNotFollowIsLostUnlessItHasFollowedAgainMeanwh
   web.meanwhile = [] {};
   enter("https://author.example/1");
   EXPECT_THAT(lost.inboxes, ElementsAre(kNode));
+}
+
+// If this node was one of more relays than there are at rest, nobody else may have the post.
+TEST_F(AnnouncerTest, WhatNodesDoNotTakeFromThisRelayIsHandedToTheOthersOnce) {
+  const std::string other = "https://other.example/inbox";
+  for (const std::string& inbox : {kNode, other}) {
+    follow("cats"_tag, inbox, Via::kNode);
+    web.bodies[inbox] =
+        R"({"accepted":0,"refused":[{"uri":"https://author.example/1","tag":"cats","error":"not_owner","message":"no"}]})";
+  }
+  lost.disk_is_full = true;
+  enter("https://author.example/1");
+  loop.run_for(std::chrono::seconds(1));
+  EXPECT_THAT(lost.handed, IsEmpty());
+  EXPECT_FALSE(announcer.idle());
+  lost.disk_is_full = false;
+  loop.run_for(std::chrono::hours(1));
+  EXPECT_THAT(lost.handed, ElementsAre("https://author.example/1"));
+  EXPECT_TRUE(announcer.idle());
 }
 
 TEST_F(AnnouncerTest, ANodeIsToldOfAPostUnderEveryTag) {

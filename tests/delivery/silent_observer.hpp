@@ -18,6 +18,7 @@ class SilentObserver : public Observer {
   void entered(const FeedEntry& /*entry*/) override {}
   void relayed(const Tag& /*tag*/, std::size_t /*bytes*/) override {}
   void lost_follower(const Tag& /*tag*/, const std::string& /*inbox*/) override {}
+  Task<Result<void>> hand_to_relays(std::vector<TagEvent> /*events*/) override { co_return Result<void>(); }
   [[nodiscard]] bool was_replayed(const Tag& /*tag*/, const std::string& /*host*/) const override {
     return false;
   }
