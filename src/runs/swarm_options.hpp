@@ -14,7 +14,9 @@ struct SwarmOptions {
   bool first_draw =
       false;  // only what was drawn at first, so that seeds from then still show what they showed
   bool usual_sizes = false;  // no page, batch, memory or capacity is drawn: for seeds from before they were
-  bool few_deliveries = false;  // a fifth of the worlds have relays that send one to four posts a second
+  // Some worlds have relays that send one to four posts a second, and nodes that keep few doubts and
+  // disputes.
+  bool scarce = false;
   // Whether nothing happens outside of the assumptions under which the ring's invariant holds from event to
   // event (ring_sim/watch.hpp); if not said, in a tenth of the worlds.
   std::optional<bool> calm = std::nullopt;

@@ -67,14 +67,17 @@ void calm_down(SwarmPlan& plan, Rng& rng) {
 }
 
 // So small that a few posts are more than one page, batch or memory holds.
-void draw_bounds(node::Bounds& bounds, Rng& rng) {
+void draw_bounds(node::Bounds& bounds, Rng& rng, bool scarce) {
   for (std::size_t* size :
        {&bounds.handed_page, &bounds.missed_page, &bounds.owed_rows, &bounds.moved_rows, &bounds.batch}) {
     if (rng.chance(0.4)) *size = 1 + rng.below(8);
   }
-  if (rng.chance(0.3)) bounds.doubts = 2 + rng.below(20);
-  // Each is open for minutes, and the world has to come to rest.
-  if (rng.chance(0.3)) bounds.disputes = 8 + rng.below(30);
+  // What finds no room there waits for the next comparison, or for somebody who says it again: longer than a
+  // world has to come to rest.
+  node::Bounds small = bounds;
+  if (rng.chance(0.3)) small.doubts = 2 + rng.below(20);
+  if (rng.chance(0.3)) small.disputes = 8 + rng.below(30);
+  if (scarce) bounds = small;
   if (!rng.chance(0.4)) return;
   bounds.compared.ranges = 1 + rng.below(8);
   bounds.compared.parts = 2 + rng.below(4);
@@ -84,12 +87,12 @@ void draw_bounds(node::Bounds& bounds, Rng& rng) {
 }
 
 // Few enough that the relays of a hashtag, or its storage owners, are doubled.
-void draw_loads(SwarmPlan& plan, Rng& rng, bool few_deliveries) {
+void draw_loads(SwarmPlan& plan, Rng& rng, bool scarce) {
   sim::WorldOptions& world = plan.world;
   if (rng.chance(0.2)) {
     const auto deliveries = 1 + static_cast<std::uint32_t>(rng.below(4));
     const auto cooldown = 10 + static_cast<std::uint32_t>(rng.below(50));
-    if (few_deliveries) {
+    if (scarce) {
       plan.deliveries = world.deliveries_per_second = deliveries;
       world.cooldown_seconds = cooldown;
     }
@@ -171,8 +174,8 @@ SwarmPlan draw_swarm(Rng& rng, Rng& more, Rng& later, const SwarmOptions& option
   if (options.calm.value_or(calm.chance(0.1))) calm_down(plan, calm);
   if (options.usual_sizes) return plan;
   Rng sizes = later.fork("sizes");
-  draw_bounds(plan.world.bounds, sizes);
-  draw_loads(plan, sizes, options.few_deliveries);
+  draw_bounds(plan.world.bounds, sizes, options.scarce);
+  draw_loads(plan, sizes, options.scarce);
   return plan;
 }
 

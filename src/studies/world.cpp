@@ -77,7 +77,7 @@ void add_sim_world(CLI::App& sim, int& status) {
   // Not for people: seeds that once showed something, and a world that is bound to fail.
   command->add_flag("--first-draw", options->world.first_draw)->group("");
   command->add_flag("--usual-sizes", options->world.usual_sizes)->group("");
-  command->add_flag("--few-deliveries", options->world.few_deliveries)->group("");
+  command->add_flag("--scarce", options->world.scarce)->group("");
   const std::map<std::string, runs::Sabotage> sabotages = {{"post", runs::Sabotage::kLosePost},
                                                            {"abort", runs::Sabotage::kAbort}};
   command->add_option("--sabotage", options->world.sabotage)

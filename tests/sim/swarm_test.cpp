@@ -72,7 +72,7 @@ runs::SwarmPlan plan_of(std::uint64_t seed) {
   Rng rng(seed);
   Rng more = rng.fork("more");
   Rng later = rng.fork("later");
-  return runs::draw_swarm(rng, more, later, {.few_deliveries = true});
+  return runs::draw_swarm(rng, more, later, {.scarce = true});
 }
 
 TEST(SwarmPlan, EverySizeIsSmallInAPartOfTheWorlds) {
