@@ -60,9 +60,10 @@ void add(Headers& headers, std::string_view name, std::string value) {
   headers.add(std::string(name), std::move(value));
 }
 
-// By a listener (server/session.cpp), of a request that the node never saw: whoever sent that is to hear it.
+// By a listener (server/session.cpp), of a request that the node never saw, or failed at: whoever sent that
+// is to hear it.
 bool is_said_at_the_door(int status) {
-  constexpr std::array<int, 10> kRefusals = {400, 411, 413, 415, 417, 429, 431, 501, 503, 505};
+  constexpr std::array<int, 9> kRefusals = {400, 413, 415, 429, 431, 500, 501, 503, 505};
   return std::ranges::find(kRefusals, status) != kRefusals.end();
 }
 

@@ -38,7 +38,7 @@ class Observer {
   // A follower is gone for good: its inbox does not exist, or refuses us.
   virtual void lost_follower(const Tag& tag, const std::string& inbox) = 0;
   // A subscriber's node does not take these from this one as a relay of their hashtags. If it was one of more
-  // than there are at rest, nobody else may have them. Durable when it completes.
+  // than there are at rest, nobody else may have them (docs/protocol.md, 6.1). Durable when it completes.
   virtual Task<Result<void>> hand_to_relays(std::vector<TagEvent> events) = 0;
   // The history of the tag was sent to that host, or is being sent.
   [[nodiscard]] virtual bool was_replayed(const Tag& tag, const std::string& host) const = 0;

@@ -232,7 +232,7 @@ TEST_F(FrontTest, WhoIsNoCoreOfThisNodeIsNotPassedOn) {
 // As its listener does where the header is too long, or who asks has had their time.
 TEST_F(FrontTest, WhatTheCoreRefusesAtTheDoorSaysNothingOfTheCore) {
   const auto core = inside.listeners[kCore];
-  for (const int status : {400, 429, 431, 503}) {
+  for (const int status : {400, 429, 431, 500, 503}) {
     inside.listeners[kCore] = [status](const HttpRequest&) -> Task<HttpResponse> {
       co_return HttpResponse{.status = status, .headers = {{"Retry-After", "3"}}, .body = {}};
     };

@@ -293,6 +293,27 @@ TEST_F(PlainServerTest, LimitsTheConnectionsOfAPeer) {
   stop();  // while there is a budget
 }
 
+// Processes of the node bring what strangers ask, who have had their share of connections elsewhere.
+TEST_F(PlainServerTest, CountsNoConnectionsWhereItIsToldNotTo) {
+  auto options = plain();
+  budget::Budgets budgets = budget::default_budgets();
+  budgets[0] = {100, 2, 0, {}};
+  budget::Manager budget(budgets, clock);
+  options.budget = &budget;
+  options.counts_connections = false;
+  serve(options, echo);
+  while_serving([&] {
+    std::vector<std::unique_ptr<RawPeer>> peers;
+    for (int i = 0; i < 5; ++i) {
+      peers.push_back(std::make_unique<RawPeer>(server->port()));
+      peers.back()->say("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+      EXPECT_NE(peers.back()->hear_until("GET / 0"), "") << i;
+    }
+    return true;
+  });
+  stop();  // while there is a budget
+}
+
 TEST_F(PlainServerTest, WhoComesTooOftenIsNotShakenHandsWith) {
   auto options = plain();
   budget::Budgets budgets = budget::default_budgets();
