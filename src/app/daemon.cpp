@@ -127,6 +127,28 @@ Task<Result<void>> Daemon::remember(node::Environment* environment) {
   co_return Result<void>();
 }
 
+Task<Result<void>> Daemon::take_fronts(const crypto::PrivateKey& own_key) {
+  CO_TRY(const std::optional<std::string> saved, co_await stores_->meta.get("fronts"));
+  const cluster::Fronts::Options options{
+      .place = inside_->text(),
+      .secret = cluster::Secret(own_key),
+      .can_write = [this] { return database_watch_.can_write(); },
+      .saved = saved.value_or("[]"),
+      .save = [this](std::string places) { return stores_->meta.set("fronts", std::move(places)); }};
+  fronts_ = std::make_unique<cluster::Fronts>(options, inside_http_->client(), budget_, clock_, log_);
+  co_return Result<void>();
+}
+
+// Fronts that have read where the core was would wait for it there.
+Task<Result<void>> Daemon::say_where_core_is() {
+  CO_TRY(const std::optional<std::string> before, co_await stores_->meta.get(kCoreName));
+  if (!inside_ && !before.value_or("").empty()) {
+    log_.warn("fronts_left_alone", {{"because", "this process is no core; the one before was, at " + *before},
+                                    {"to_have_them_again", "tagring run --role core --inside " + *before}});
+  }
+  co_return co_await stores_->meta.set(kCoreName, inside_ ? inside_->text() : "");
+}
+
 Task<Result<void>> Daemon::open() {
   std::error_code error;
   std::filesystem::create_directories(config_.data, error);
@@ -146,12 +168,10 @@ Task<Result<void>> Daemon::open() {
   CO_TRY(http_, net::BeastHttpClient::make(client_options(config_), pool_.get_executor(), resolver_));
   if (inside_) {
     CO_TRY(inside_http_, InsideClient::make(pool_.get_executor()));
-    const cluster::Fronts::Options options{.place = inside_->text(), .secret = cluster::Secret(own_key)};
-    fronts_ = std::make_unique<cluster::Fronts>(options, inside_http_->client(), budget_, clock_, log_);
+    CO_TRY_VOID(co_await take_fronts(own_key));
   }
-  // Fronts that have read where the core was would wait for it there.
   if (!config_.postgres.empty()) {
-    CO_TRY_VOID(co_await stores_->meta.set(kCoreName, inside_ ? inside_->text() : ""));
+    CO_TRY_VOID(co_await say_where_core_is());
   }
   node::Environment environment{.clock = clock_,
                                 .executor = loop_.get_executor(),

@@ -57,6 +57,8 @@ class Daemon final : public health::Machine {
   void tell_of_upgrade(const db::MigrationStep& step);
   Task<Result<crypto::PrivateKey>> key(bool has_file);
   Task<Result<void>> remember(node::Environment* environment);
+  Task<Result<void>> take_fronts(const crypto::PrivateKey& own_key);
+  Task<Result<void>> say_where_core_is();
   Result<void> listen();
   using Answer = Task<HttpResponse> (node::Node::*)(HttpRequest);
   Task<health::Check> look_at_proxys_certificate();

@@ -13,7 +13,8 @@
 
 namespace tagring::app {
 namespace {
-constexpr std::size_t kToOneProcess = 128;  // connections
+// Connections. A front that fetches from slow servers has one for each of these.
+constexpr std::size_t kToOneProcess = 512;
 
 Task<void> serve_into(Task<Result<void>> serve, TaskGroup* tasks, boost::asio::io_context* loop,
                       Result<void>* result) {

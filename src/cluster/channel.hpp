@@ -11,7 +11,7 @@
 //                  node's. Tagring-Known says who is known to the core (budget/manager.hpp), Tagring-Keep
 //                  that everybody gets the same (kept_answers.hpp).
 //                  POST /cluster/front {"at", "version", "leaves", …}: a front is there, each two seconds, or
-//                  goes now
+//                  goes now. 204, or {"cannot_write"} if another core may be in its place
 //   to a front     GET /cluster/front: what it says of itself
 //                  POST /cluster/send: the call with its fields and body; its method, URL, what it may take
 //                  in milliseconds, and bytes, how it is to be signed, in fields. The answer is that of the

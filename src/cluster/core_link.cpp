@@ -1,5 +1,6 @@
 #include "cluster/core_link.hpp"
 
+#include "base/json.hpp"
 #include "http/http_error.hpp"
 
 namespace tagring::cluster {
@@ -40,27 +41,34 @@ Task<Result<HttpResponse>> CoreLink::ask(HttpClient& client, HttpCall call) {
 }
 
 Task<void> CoreLink::tell(std::string news) {
-  if (!answers_) {
+  if (!answers_ || !can_write_) {
     Result<std::string> found = co_await options_.find_core();
-    if (found) core_ = *std::move(found);
+    if (found && *found != core_) {
+      core_ = *std::move(found);
+      answers_ = false;
+    }
   }
   const std::string place = core_;
   Result<HttpCall> call = call_to("POST", place, kFrontPath, clock_.now() + kTellEvery);
   if (!call) co_return;
   call->body = std::move(news);
   const Result<HttpResponse> answer = co_await send(client_, *std::move(call));
-  if (!answer)
+  if (!answer) {
     note(place, answer.error());
-  else if (answer->status != 204)
-    note(place, decode_error(answer->status, answer->body));
-  else
+    co_return;
+  }
+  const Result<json::object> said = json::parse_object(answer->body);
+  can_write_ = !said || !json::get_flag(*said, "cannot_write");
+  if (answer->status == 204 || !can_write_)
     note(place, std::nullopt);
+  else
+    note(place, decode_error(answer->status, answer->body));
 }
 
 Task<void> CoreLink::keep(std::function<std::string()> news) {
   for (;;) {
     co_await tell(news());
-    const Instant next = clock_.now() + (answers_ ? kTellEvery : kLookEvery);
+    const Instant next = clock_.now() + (answers_ && can_write_ ? kTellEvery : kLookEvery);
     co_await alarm_.wait_until(next);
   }
 }

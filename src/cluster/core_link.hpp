@@ -27,7 +27,7 @@ class CoreLink {
   CoreLink(Options options, HttpClient& client, Clock& clock, Executor executor, Log& log);
 
   // Tells the core each two seconds that this front is there, as `news` has it, and looks for another core
-  // where it does not answer, until it is cancelled.
+  // where it does not answer or cannot write, until it is cancelled.
   [[nodiscard]] Task<void> keep(std::function<std::string()> news);
   // Looks, and tells it once.
   [[nodiscard]] Task<void> tell(std::string news);
@@ -52,6 +52,7 @@ class CoreLink {
   queues::Alarm alarm_;
   std::string core_;
   bool answers_ = false;
+  bool can_write_ = true;
 };
 
 }  // namespace tagring::cluster

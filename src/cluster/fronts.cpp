@@ -13,6 +13,18 @@ constexpr std::size_t kTries = 2;  // fronts for one call, of those that are the
 
 }  // namespace
 
+Fronts::Fronts(Options options, HttpClient& inside, const budget::Manager& budget, Clock& clock, Log& log)
+    : options_(std::move(options)), inside_(inside), budget_(budget), clock_(clock), log_(log) {
+  const Result<json::value> saved = json::parse(options_.saved);
+  if (!saved || !saved->is_array()) return;
+  for (const json::value& place : saved->get_array()) {
+    if (!place.is_string() || fronts_.size() >= kMost) continue;
+    Front& front = fronts_[std::string(place.get_string())];
+    front.heard = clock_.now();
+    front.is_lost = true;  // until it says that it is there
+  }
+}
+
 Task<std::optional<Result<HttpResponse>>> Fronts::send(HttpCall call, federation::SignAs as) {
   const Errand errand{std::move(call), std::move(as)};
   std::set<std::string> tried;
@@ -57,7 +69,7 @@ Task<HttpResponse> Fronts::answer(HttpRequest request, HttpHandler node) {
   if (!options_.secret.is_proven(request.headers, options_.place, clock_.wall_now()))
     co_return refuse(request);
   if (!is_from_outside(request)) {
-    if (request.target == kFrontPath) co_return note(request);
+    if (request.target == kFrontPath) co_return co_await note(std::move(request));
     co_return error_response({ErrorCode::kNotFound, "no such page"});
   }
   if (const auto front = fronts_.find(request.headers.find(kFrontField).value_or("")); front != fronts_.end())
@@ -89,26 +101,51 @@ void Fronts::mark(HttpResponse& answer, const HttpRequest& asked, const std::str
   if (may_be_kept(asked, answer)) answer.headers.add(std::string(kKeepField), "1");
 }
 
-HttpResponse Fronts::note(const HttpRequest& request) {
-  const json::object report = json::parse_object(request.body).value_or(json::object());
-  const Result<Place> place = Place::parse(json::text_of(report, "at"));
-  if (!place) return error_response(place.error());
-  std::erase_if(fronts_, [this](const auto& f) { return clock_.now() - f.second.heard > kForgottenAfter; });
-  if (json::get_flag(report, "leaves")) {
-    if (fronts_.erase(place->text()) > 0) log_.info("front_left", {{"at", place->text()}});
-    return no_content();
+Task<HttpResponse> Fronts::note(HttpRequest request) {
+  const Result<void> taken = take(json::parse_object(request.body).value_or(json::object()));
+  if (!taken) co_return error_response(taken.error());
+  if (!options_.can_write()) {
+    HttpResponse response;
+    response.headers.add("Content-Type", "application/json");
+    response.body = R"({"cannot_write": true})";
+    co_return response;
   }
-  if (fronts_.size() >= kMost && !fronts_.contains(place->text()))
-    return error_response({ErrorCode::kBusy, "too many fronts"});
-  const auto [front, is_new] = fronts_.try_emplace(place->text());
-  const bool was_there = !is_new && is_there(front->second);
-  front->second.heard = clock_.now();
-  front->second.failed_lately /= 2;
-  front->second.is_lost = false;
-  front->second.version = json::text_of(report, "version");
-  front->second.report = report;
-  if (!was_there) log_.info("front_came", {{"at", front->first}, {"version", front->second.version}});
-  return no_content();
+  co_await save();
+  co_return no_content();
+}
+
+Result<void> Fronts::take(const json::object& report) {
+  TRY(const Place said, Place::parse(json::text_of(report, "at")));
+  const std::string place = said.text();
+  const std::size_t forgotten = std::erase_if(
+      fronts_, [this](const auto& front) { return clock_.now() - front.second.heard > kForgottenAfter; });
+  if (forgotten > 0) is_saved_ = false;
+  if (json::get_flag(report, "leaves")) {
+    if (fronts_.erase(place) == 0) return {};
+    is_saved_ = false;
+    log_.info("front_left", {{"at", place}});
+    return {};
+  }
+  if (fronts_.size() >= kMost && !fronts_.contains(place)) return fail(ErrorCode::kBusy, "too many fronts");
+  const auto [found, is_new] = fronts_.try_emplace(place);
+  Front& front = found->second;
+  if (is_new) is_saved_ = false;
+  if (is_new || !is_there(front))
+    log_.info("front_came", {{"at", place}, {"version", json::text_of(report, "version")}});
+  front.heard = clock_.now();
+  front.failed_lately /= 2;
+  front.is_lost = false;
+  front.version = json::text_of(report, "version");
+  front.report = report;
+  return {};
+}
+
+Task<void> Fronts::save() {
+  if (std::exchange(is_saved_, true)) co_return;
+  json::array places;
+  for (const auto& [place, front] : fronts_) places.emplace_back(place);
+  const Result<void> saved = co_await options_.save(json::serialize(places));
+  if (!saved) is_saved_ = false;  // the next one that is heard sees to it
 }
 
 bool Fronts::is_there(const Front& front) const {

@@ -2,6 +2,7 @@
 // are given to send.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -28,10 +29,16 @@ class Fronts final : public federation::Couriers {
   struct Options {
     std::string place;  // where this core listens for them: Place::text()
     Secret secret;
+    // The database takes what this core writes. Where not, another core may be in its place.
+    std::function<bool()> can_write = [] { return true; };
+    // A JSON array of places, as `save` was given it: a core that takes over misses whom the one before had.
+    std::string saved = "[]";
+    std::function<Task<Result<void>>(std::string)> save = [](std::string) -> Task<Result<void>> {
+      co_return Result<void>();
+    };
   };
   // All of these outlive it. `inside` goes to the fronts, `budget` knows who is known.
-  Fronts(Options options, HttpClient& inside, const budget::Manager& budget, Clock& clock, Log& log)
-      : options_(std::move(options)), inside_(inside), budget_(budget), clock_(clock), log_(log) {}
+  Fronts(Options options, HttpClient& inside, const budget::Manager& budget, Clock& clock, Log& log);
 
   [[nodiscard]] Task<std::optional<Result<HttpResponse>>> send(HttpCall call, federation::SignAs as) override;
 
@@ -65,7 +72,9 @@ class Fronts final : public federation::Couriers {
     std::uint64_t failed = 0;
     std::size_t failed_lately = 0;  // halves each time it is heard: one that fails fast is not the least busy
   };
-  HttpResponse note(const HttpRequest& request);
+  Task<HttpResponse> note(HttpRequest request);
+  Result<void> take(const json::object& report);
+  Task<void> save();
   HttpResponse refuse(const HttpRequest& request);
   [[nodiscard]] bool is_there(const Front& front) const;
   [[nodiscard]] std::optional<std::string> least_busy(const std::set<std::string>& but) const;
@@ -80,6 +89,7 @@ class Fronts final : public federation::Couriers {
   Clock& clock_;
   Log& log_;
   std::map<std::string, Front> fronts_;  // by place; also those that are not there
+  bool is_saved_ = true;
   Instant refusals_said_until_;
 };
 

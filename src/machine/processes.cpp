@@ -75,8 +75,8 @@ health::Check judge(const Result<sql::Tenure>& tenure) {
   const std::string is_node = fmt::format("the node, in term {}, is {}", tenure->term, tenure->holder);
   if (tenure->waiting.empty())
     return health::bad("standby", is_node + "; no other process waits to take over",
-                       "start tagring on the other machine; \"systemctl status tagring\" says there what it "
-                       "waits for");
+                       "start tagring on the other machine (systemctl start tagring; with fronts, "
+                       "tagring-core@ADDRESS:PORT); \"systemctl status\" of it says what it waits for");
   return health::well(
       "standby", fmt::format("{}; to take over waits {}", is_node, fmt::join(tenure->waiting, ", and ")));
 }

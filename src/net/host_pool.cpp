@@ -86,7 +86,7 @@ class HostPool::Turn {
       co_return Result<void>();
     }
     if (pool_->waiting_.size() >= kWaitingMax) {
-      co_return fail(ErrorCode::kUnavailable, pool_->host_ + ": too many requests wait");
+      co_return fail(ErrorCode::kTimedOut, pool_->host_ + ": too many requests wait");  // says nothing of it
     }
     pool_->waiting_.push_back(this);
     wake_.expires_at(until);

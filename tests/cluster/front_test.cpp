@@ -285,6 +285,29 @@ TEST_F(FrontTest, ACoreThatWasAskedBeforeSaysNothingOfTheOneThatTookOver) {
   EXPECT_EQ(get("/").status, 200);
 }
 
+// Its fronts reach it, and the database does not: who has taken over is in the database.
+TEST_F(FrontTest, ACoreThatCannotWriteIsLeftAsSoonAsAnotherHasItsPlace) {
+  Fronts cut_off{{.place = kCore, .secret = Secret(identity.key), .can_write = [] { return false; }},
+                 inside,
+                 core_budget,
+                 clock,
+                 log};
+  Fronts others{{.place = kOtherCore, .secret = Secret(identity.key)}, inside, core_budget, clock, log};
+  for (auto [place, core] : {std::pair(kCore, &cut_off), std::pair(kOtherCore, &others)})
+    inside.listeners[place] = [this, core](HttpRequest request) {
+      return core->answer(std::move(request), [this](HttpRequest one) { return answer(std::move(one)); });
+    };
+  run(front.get_in_touch());
+  run(front.get_in_touch());
+  EXPECT_EQ(json::text_of(front.report(), "core"), kCore) << "nobody else is there";
+  EXPECT_EQ(get("/").status, 200);
+  core_is = kOtherCore;
+  run(front.get_in_touch());
+  EXPECT_EQ(json::text_of(front.report(), "core"), kOtherCore);
+  EXPECT_EQ(get("/").status, 200);
+  EXPECT_THAT(others.status(), SizeIs(1));
+}
+
 TEST_F(FrontTest, WithoutACoreNobodyWaits) {
   inside.listeners.erase(kCore);
   EXPECT_EQ(get("/").status, 503);

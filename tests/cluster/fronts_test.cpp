@@ -82,17 +82,18 @@ class FrontsTest : public testing::Test {
                         .headers = news.headers,
                         .body = json::serialize(says),
                         .peer = {}};
-    const HttpResponse answer = run(fronts_.answer(std::move(arrived), nullptr));
+    const HttpResponse answer = run(fronts_->answer(std::move(arrived), nullptr));
     EXPECT_EQ(answer.status, 204);
     places_.answers[json::text_of(says, "at")] = says;
   }
-  health::Checks look() { return run(fronts_.look()); }
+  health::Checks look() { return run(fronts_->look()); }
 
   StoppedClock clock_;
   Log log_ = Log::off();
   Places places_{clock_};
   budget::Manager budget_{budget::default_budgets(), clock_};
-  Fronts fronts_{{.place = kOwn, .secret = secret()}, places_, budget_, clock_, log_};
+  std::optional<Fronts> fronts_{
+      std::in_place, Fronts::Options{.place = kOwn, .secret = secret()}, places_, budget_, clock_, log_};
 };
 
 TEST_F(FrontsTest, ACoreWithoutAnySaysHowToStartOne) {
@@ -124,10 +125,35 @@ TEST_F(FrontsTest, OneThatIsSilentIsMissedForADay) {
   EXPECT_THAT(checks[0].detail, AllOf(HasSubstr("silent for 60 s"), HasSubstr("connection refused")));
   EXPECT_THAT(checks[0].what_to_do, HasSubstr("systemctl status tagring-front@10.0.0.6:7946"));
   EXPECT_TRUE(checks[1].ok);
-  EXPECT_EQ(fronts_.status().size(), 1U);
+  EXPECT_EQ(fronts_->status().size(), 1U);
   clock_.go_on(std::chrono::hours(24));
   comes(report("10.0.0.7:7946"));
   EXPECT_EQ(look().size(), 1U);
+}
+
+TEST_F(FrontsTest, OneThatWasGoneBeforeACoreTookOverIsMissed) {
+  std::string saved;
+  const auto save = [&saved](std::string places) -> Task<Result<void>> {
+    saved = std::move(places);
+    co_return Result<void>();
+  };
+  fronts_.emplace(Fronts::Options{.place = kOwn, .secret = secret(), .save = save}, places_, budget_, clock_,
+                  log_);
+  comes(report());
+  comes(report("10.0.0.7:7946"));
+  comes(report("10.0.0.8:7946"));
+  json::object last = report("10.0.0.8:7946");
+  last["leaves"] = true;
+  comes(last);
+  places_.answers.erase(kOne);
+  fronts_.emplace(Fronts::Options{.place = kOwn, .secret = secret(), .saved = saved}, places_, budget_,
+                  clock_, log_);
+  EXPECT_THAT(fronts_->status(), IsEmpty()) << "nobody has said that it is there";
+  comes(report("10.0.0.7:7946"));
+  const health::Checks checks = look();
+  ASSERT_EQ(checks.size(), 2U);
+  EXPECT_THAT(checks[0].detail, HasSubstr("has been silent for"));
+  EXPECT_TRUE(checks[1].ok) << checks[1].detail;
 }
 
 TEST_F(FrontsTest, OneThatTakesItsLeaveIsNotMissed) {
@@ -172,11 +198,11 @@ TEST_F(FrontsTest, OneThatIsLostIsNotThere) {
   places_.answers.clear();
   HttpCall call("POST", *Url::parse("https://m.example/inbox"), clock_.now() + std::chrono::seconds(9));
   call.headers = {{"Signature", "keyId=1"}};
-  EXPECT_FALSE(run(fronts_.send(call, {})).has_value());
-  EXPECT_THAT(fronts_.status(), IsEmpty());
+  EXPECT_FALSE(run(fronts_->send(call, {})).has_value());
+  EXPECT_THAT(fronts_->status(), IsEmpty());
   EXPECT_EQ(look().size(), 2U) << "none is there, and this one is missed";
   comes(report());
-  EXPECT_EQ(fronts_.status().size(), 1U);
+  EXPECT_EQ(fronts_->status().size(), 1U);
 }
 
 // --- figures -----------------------------------------------------------------------------------------------
@@ -186,7 +212,7 @@ TEST_F(FrontsTest, FiguresAreByFront) {
   says["refused"] = 3;
   comes(says);
   comes(report("10.0.0.7:7946"));
-  const std::string text = health::to_metrics({{"version", "1.2.3"}, {"fronts", fronts_.status()}});
+  const std::string text = health::to_metrics({{"version", "1.2.3"}, {"fronts", fronts_->status()}});
   EXPECT_THAT(text, HasSubstr("tagring_info{version=\"1.2.3\",role=\"core\"} 1\n"));
   EXPECT_THAT(text, HasSubstr("\ntagring_fronts 2\n"));
   EXPECT_THAT(text, HasSubstr("\ntagring_front_brought_total{front=\"10.0.0.6:7946\"} 0\n"));
