@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/counted.hpp"
+
 namespace tagring::belief {
 
 Doubts::Doubts(PostChecker& checker, const Runtime& runtime, std::size_t most)
@@ -16,6 +18,10 @@ Task<void> Doubts::stop() {
 bool Doubts::has(const std::string& relay, const Tag& tag) const {
   const auto heard = heard_.find(relay);
   return heard != heard_.end() && heard->second.by_tag.contains(tag);
+}
+
+bool Doubts::has_forgotten(const std::string& relay, const Tag& tag) {
+  return forgotten_.erase({relay, tag}) > 0;
 }
 
 std::vector<TagEvent> Doubts::hear(std::vector<TagEvent> events, const std::string& relay,
@@ -45,6 +51,8 @@ void Doubts::make_room() {
       std::ranges::max_element(heard_, {}, [](const auto& entry) { return entry.second.doubts.size(); });
   Heard& heard = most->second;
   if (heard.doubts.empty()) return;
+  tagring::make_room(forgotten_, kForgottenMax);
+  forgotten_.emplace(most->first, heard.doubts.front().event.tag);
   forget(heard, heard.doubts.front().event.tag);
   heard.doubts.pop_front();
 }

@@ -6,7 +6,9 @@
 
 #include <deque>
 #include <map>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/runtime.hpp"
@@ -35,6 +37,9 @@ class Doubts {
 
   // Something that the relay has said under the hashtag is not decided yet.
   [[nodiscard]] bool has(const std::string& relay, const Tag& tag) const;
+  // Of what the relay has said under the hashtag something was forgotten for want of room, since this was
+  // asked last. Whoever needs it has to be told again.
+  [[nodiscard]] bool has_forgotten(const std::string& relay, const Tag& tag);
   [[nodiscard]] std::size_t waiting() const { return waiting_; }
 
   static constexpr Duration kSkewMax = std::chrono::minutes(5);  // of the clocks of others
@@ -45,6 +50,7 @@ class Doubts {
   static constexpr Duration kWait = std::chrono::seconds(10);
   static constexpr Duration kBetween = std::chrono::milliseconds(100);  // two posts of one relay
   static constexpr Duration kGivenUp = std::chrono::hours(24);          // a feed is kept no longer
+  static constexpr std::size_t kForgottenMax = 10'000;
   struct Doubt {
     TagEvent event;
     Taker* taker;
@@ -67,6 +73,7 @@ class Doubts {
   Log& log_;
   std::map<std::string, Heard> heard_;  // by relay: nobody waits for what another one has said
   std::size_t waiting_ = 0;
+  std::set<std::pair<std::string, Tag>> forgotten_;  // relay and hashtag
   TaskGroup tasks_;
 };
 

@@ -50,6 +50,8 @@ class Observer {
   virtual Task<Result<void>> receive_missed(std::vector<TagEvent> events, std::string owner) = 0;
   // Something of that, under the tag, is not decided yet.
   [[nodiscard]] virtual bool is_in_doubt(const std::string& owner, const Tag& tag) const = 0;
+  // Something of it was forgotten before it was decided, since this was asked last: ask the owner again.
+  [[nodiscard]] virtual bool has_forgotten(const std::string& owner, const Tag& tag) = 0;
   // An actor that gets nothing, by the administrator's decision.
   [[nodiscard]] virtual bool is_denied(const std::string& actor) const = 0;
   // This node offers the collection (followers/partial.hpp), so its hashtag, to people and servers.

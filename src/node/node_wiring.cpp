@@ -133,6 +133,10 @@ bool NodeWiring::is_in_doubt(const std::string& owner, const Tag& tag) const {
   return parts_.relay.doubts.has(owner, tag);
 }
 
+bool NodeWiring::has_forgotten(const std::string& owner, const Tag& tag) {
+  return parts_.relay.doubts.has_forgotten(owner, tag);
+}
+
 bool NodeWiring::is_denied(const std::string& actor) const {
   return parts_.instances.instances.is_denied(host_of(actor)) ||
          parts_.speech.blocks.of_actor(actor) != nullptr;

@@ -43,6 +43,7 @@ class NodeWiring final : public Wiring {
   Task<Result<HttpResponse>> deliver_to_fasp_server(std::string inbox, std::string body) override;
   Task<Result<void>> receive_missed(std::vector<delivery::TagEvent> events, std::string owner) override;
   [[nodiscard]] bool is_in_doubt(const std::string& owner, const Tag& tag) const override;
+  [[nodiscard]] bool has_forgotten(const std::string& owner, const Tag& tag) override;
   [[nodiscard]] bool is_denied(const std::string& actor) const override;
   [[nodiscard]] bool is_offered(const std::string& collection) const override;
 

@@ -26,6 +26,10 @@ class CatchUp {
   [[nodiscard]] bool is_in_doubt(const std::string& owner, const Tag& tag) const {
     return observer_.is_in_doubt(owner, tag);
   }
+  // It was forgotten: the owner is to be asked again.
+  [[nodiscard]] bool has_forgotten(const std::string& owner, const Tag& tag) {
+    return observer_.has_forgotten(owner, tag);
+  }
 
  private:
   federation::SignedClient& client_;

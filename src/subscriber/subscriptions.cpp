@@ -293,12 +293,19 @@ Task<void> Subscriptions::catch_up_at(std::string owner, std::vector<Tag> tags, 
 // Where that fails, the next turn tries again.
 Task<void> Subscriptions::settle() {
   std::vector<delivery::Subscription> settled;
-  for (const auto& [tag, owners] : owners_) {
-    for (const auto& [owner, followed] : owners) {
-      if (followed.missed == Missed::kHeard && !catch_up_.is_in_doubt(owner, tag))
+  bool again = false;
+  for (auto& [tag, owners] : owners_) {
+    for (auto& [owner, followed] : owners) {
+      if (followed.missed != Missed::kHeard || catch_up_.is_in_doubt(owner, tag)) continue;
+      if (catch_up_.has_forgotten(owner, tag)) {
+        followed.missed = Missed::kUnknown;
+        again = true;
+      } else {
         settled.push_back({tag, owner, followed.follow_id, true});
+      }
     }
   }
+  if (again) renew_in(kRetry);
   if (settled.empty()) co_return;
   const Result<void> saved = co_await store_.save_subscriptions(settled);
   if (!saved) co_return;

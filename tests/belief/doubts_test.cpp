@@ -107,6 +107,9 @@ TEST_F(DoubtsTest, WhoSaysMuchHoldsUpAndPushesOutNobodyElse) {
   hear(std::move(many), kA);
   EXPECT_EQ(doubts.waiting(), Doubts::kMax);
   EXPECT_TRUE(doubts.has(kB, "cats"_tag));
+  EXPECT_FALSE(doubts.has_forgotten(kB, "cats"_tag));
+  EXPECT_TRUE(doubts.has_forgotten(kA, "cats"_tag)) << "it has to be asked again";
+  EXPECT_FALSE(doubts.has_forgotten(kA, "cats"_tag)) << "and then not once more";
   loop.run_for(std::chrono::seconds(15));
   EXPECT_THAT(book.taken, ElementsAre(event()));
 }

@@ -31,6 +31,9 @@ class SilentObserver : public Observer {
   [[nodiscard]] bool is_in_doubt(const std::string& /*owner*/, const Tag& /*tag*/) const override {
     return false;
   }
+  [[nodiscard]] bool has_forgotten(const std::string& /*owner*/, const Tag& /*tag*/) override {
+    return false;
+  }
   [[nodiscard]] bool is_denied(const std::string& /*actor*/) const override { return false; }
   [[nodiscard]] bool is_offered(const std::string& /*collection*/) const override { return true; }
 };
