@@ -24,7 +24,7 @@ Task<HttpResponse> Follows::follow(fediverse::Activity activity, fediverse::Remo
   if (!is_node) {
     const Result<bool> undone = co_await instances_.take_undone(actor, id);
     if (!undone) co_return error_response(undone.error());
-    if (*undone) co_return ignored("the Follow was undone before it came");
+    if (*undone) co_return co_await refuse_undone(object, id, std::move(sender), std::move(envelope.body));
   }
   HttpResponse response =
       co_await follow_as_asked(std::move(activity), std::move(sender), std::move(envelope));
@@ -32,6 +32,16 @@ Task<HttpResponse> Follows::follow(fediverse::Activity activity, fediverse::Remo
   if (is_node || response.status != 202) co_return response;
   const Result<void> noted = co_await instances_.note_follow(actor, object, id);
   co_return noted ? std::move(response) : error_response(noted.error());
+}
+
+// Said to who may wait for an answer: where all Follows of a pair have one id, it may be another. To who
+// follows by a later one it would end that.
+Task<HttpResponse> Follows::refuse_undone(std::string object, std::string id, fediverse::RemoteActor sender,
+                                          std::string body) {
+  if (holds(sender.id, object)) co_return ignored("the Follow was undone before it came");
+  const Result<void> welcome = instances_.check_asker(sender.inbox, body);
+  if (!welcome) co_return error_response(welcome.error());
+  co_return co_await tags_.reject(std::move(object), std::move(id), std::move(sender), std::move(body));
 }
 
 Task<HttpResponse> Follows::follow_as_asked(fediverse::Activity activity, fediverse::RemoteActor sender,
@@ -56,6 +66,9 @@ Task<HttpResponse> Follows::follow_as_asked(fediverse::Activity activity, fedive
 Task<HttpResponse> Follows::follow_relay(fediverse::RemoteActor sender, bool of_public, Envelope envelope) {
   if (sender.is_node)
     co_return error_response({ErrorCode::kInvalid, "nodes follow hashtag actors, not a relay"});
+  const std::optional<Tag> tag = identity_.tag_of_actor(relay_at(envelope.target));
+  const Result<void> offered = tag ? blocks_.check_tag(tag->canonical()) : Result<void>();
+  if (!offered) co_return error_response(offered.error());
   const Result<void> taken =
       co_await instances_.follow(std::move(sender), relay_at(envelope.target), of_public, envelope.body);
   co_return taken ? accepted() : error_response(taken.error());
@@ -96,10 +109,13 @@ std::string Follows::followed(const std::vector<std::string>& objects, const std
 }
 
 bool Follows::has_moved(const std::string& object, const std::string& actor) const {
+  const bool is_ours = identity_.tag_of_actor(object) || object == identity_.actor();
+  return !identity_.moved_to.empty() && is_ours && !holds(actor, object);
+}
+
+bool Follows::holds(const std::string& actor, const std::string& object) const {
   const std::optional<Tag> tag = identity_.tag_of_actor(object);
-  const bool is_ours = tag || object == identity_.actor();
-  const bool follows = instances_.uses(actor, object) || (tag && tags_.follows(*tag, actor));
-  return !identity_.moved_to.empty() && is_ours && !follows;
+  return instances_.uses(actor, object) || (tag && tags_.follows(*tag, actor));
 }
 
 // Which of our actors is used as a relay by who writes to that inbox.
@@ -120,10 +136,8 @@ Task<HttpResponse> Follows::unfollow(fediverse::RemoteActor sender, fediverse::F
     const Result<bool> former = co_await instances_.is_former_follow(actor, object, follow.id);
     if (!former) co_return error_response(former.error());
     if (*former) co_return ignored("another Follow has replaced the one that is undone");
-    const std::optional<Tag> tag = identity_.tag_of_actor(object);
-    const bool holds = instances_.uses(actor, object) || (tag && tags_.follows(*tag, actor));
     Result<void> noted;
-    if (!sender.is_node) noted = co_await instances_.note_undo(actor, holds ? object : "", follow.id);
+    if (!sender.is_node) noted = co_await instances_.note_undo(actor, follow.id, holds(actor, object));
     if (!noted) co_return error_response(noted.error());
   }
   std::vector<std::pair<Tag, std::string>> pairs;
@@ -158,7 +172,7 @@ Task<HttpResponse> Follows::unfollow_by_id(std::string actor, std::string follow
       pairs.emplace_back(*tag, actor);
     }
   }
-  Result<void> done = co_await instances_.note_undo(actor, object, std::move(follow_id));
+  Result<void> done = co_await instances_.note_undo(actor, std::move(follow_id), !object.empty());
   if (done && object.empty()) co_return ignored("what is undone by its id is no Follow that holds");
   if (done && pairs.empty()) {
     done = co_await instances_.unfollow(std::move(actor), std::move(object));

@@ -62,6 +62,9 @@ class Follows {
                                                    fediverse::RemoteActor sender, Envelope envelope);
   // `object` is no actor any more that `actor` could follow, unless that does already.
   [[nodiscard]] bool has_moved(const std::string& object, const std::string& actor) const;
+  [[nodiscard]] bool holds(const std::string& actor, const std::string& object) const;
+  [[nodiscard]] Task<HttpResponse> refuse_undone(std::string object, std::string id,
+                                                 fediverse::RemoteActor sender, std::string body);
   // Which of this node's actors a Follow is of, as far as it names one.
   [[nodiscard]] std::string followed(const std::vector<std::string>& objects,
                                      const std::string& target) const;

@@ -65,9 +65,16 @@ Task<HttpResponse> PostActivities::announced(fediverse::Announce announce) {
   using Of = fediverse::Announce::Of;
   if (announce.posts.size() != 1) co_return ignored("a relay announces one post at a time");
   std::string uri = std::move(announce.posts.front().uri);
-  if (announce.of == Of::kDelete) co_return respond_about_named(co_await fetched_.deleted(std::move(uri)));
   publisher::FetchedPosts::Told told{.is_update = announce.of == Of::kUpdate, .by_id_only = true};
-  co_return respond_about_named(co_await fetched_.announced(std::move(uri), std::move(told)));
+  const publisher::Publisher::Outcome outcome = announce.of == Of::kDelete
+                                                    ? co_await fetched_.deleted(uri)
+                                                    : co_await fetched_.announced(uri, std::move(told));
+  const bool is_silent = !outcome && (outcome.error().code == ErrorCode::kUnavailable ||
+                                      outcome.error().code == ErrorCode::kTimedOut);
+  if (!is_silent) co_return respond_about_named(outcome);
+  const Result<void> noted = co_await fetched_.ask_later(std::move(uri));
+  co_return noted ? ignored("the post's server does not answer now: it is asked later")
+                  : error_response(noted.error());
 }
 
 Task<HttpResponse> PostActivities::reported(fediverse::Flag flag, std::string activity,

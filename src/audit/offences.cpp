@@ -118,9 +118,8 @@ Task<Result<void>> Offences::take(HttpRequest request) {
   if (is_known(origin_of(evidence.head.actor), evidence.head.at)) co_return Result<void>();
   if (considered_ >= kConsideredAtOnce)
     co_return fail(ErrorCode::kBusy, "other evidence is being looked at: send it again");
-  ++considered_;
+  const Counted here(considered_);  // also if who asks is cut off
   Result<void> taken = co_await consider(std::move(evidence), request.peer);
-  --considered_;
   if (!taken && taken.error().code != ErrorCode::kBusy) ++counters_.refused;
   co_return taken;
 }

@@ -114,7 +114,9 @@ Task<Result<SignedTreeHeads::BucketPtr>> SignedTreeHeads::bucket(redundancy::Par
       known->second->kept_from == first.kept_from && known->second->begun == first.begun &&
       known->second->corrected == first.corrected.size())
     co_return known->second;
+  const std::uint64_t forgotten = forgotten_;
   CO_TRY(BucketPtr fresh, co_await read(partition, hour, now.front()));
+  if (forgotten != forgotten_) co_return co_await bucket(std::move(partition), hour);
   while (!buckets_.empty() && cached_ + fresh->leaves.size() + 1 > kCachedMax) {
     drop_some(buckets_, [this](const auto& entry) {
       if (entry.second) cached_ -= entry.second->leaves.size() + 1;
@@ -189,6 +191,7 @@ Task<Result<storage::TakeDown>> SignedTreeHeads::take_down(Tag tag, std::string 
 void SignedTreeHeads::forget_heads() {
   buckets_.clear();
   cached_ = 0;
+  ++forgotten_;
 }
 
 Task<Result<void>> SignedTreeHeads::undo_take_down(Tag tag, std::string uri) {

@@ -83,6 +83,7 @@ class SignedTreeHeads {
   std::function<void(const storage::HistoryEntry&)> on_taken_down_;
   std::map<std::pair<redundancy::Partition, std::int64_t>, BucketPtr> buckets_;  // by partition and hour
   std::size_t cached_ = 0;                                                       // leaves
+  std::uint64_t forgotten_ = 0;                                                  // how often
   std::set<std::pair<Tag, std::string>> taken_down_;                             // tag and URI
 };
 

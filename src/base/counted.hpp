@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <utility>
 
 namespace tagring {
 
@@ -15,6 +16,24 @@ class Counted {
 
  private:
   std::size_t& count_;
+};
+
+// Is in a set for as long as it lives, however that ends: not if somebody else's was there before.
+template <class Set>
+class Held {
+ public:
+  Held(Set& set, typename Set::value_type value) : set_(set), place_(set.insert(std::move(value))) {}
+  ~Held() {
+    if (place_.second) set_.erase(place_.first);
+  }
+  Held(const Held&) = delete;
+  Held& operator=(const Held&) = delete;
+
+  [[nodiscard]] bool is_first() const { return place_.second; }
+
+ private:
+  Set& set_;
+  std::pair<typename Set::iterator, bool> place_;
 };
 
 // Every eighth goes, or one of a few; `gone` sees each before.

@@ -17,7 +17,11 @@ Task<Result<std::vector<T>>> read_all(Database& database, const char* sql, Read 
       [sql, read](Connection& db) -> Result<std::vector<T>> { return all_rows<T>(db.query(sql), read); });
 }
 
-constexpr const char* kNothing = "";  // in place of the object of a Follow that was undone before it came
+// In place of the object of a Follow: it was undone before it came; its id was that of an Undo. Those are
+// kinds of their own: some servers (Misskey, of people; Mastodon's repairs by FEP-8fcf) undo all Follows of a
+// pair by one id, which is none of a Follow.
+constexpr const char* kNothing = "";
+constexpr const char* kUndone = "undone";
 
 Result<void> insert_follow(Connection& db, const std::string& actor, const std::string& object,
                            const std::string& id, WallTime now) {
@@ -158,9 +162,11 @@ Task<Result<bool>> SqliteInstanceStore::is_former_follow(std::string actor, std:
   });
 }
 
-Task<Result<void>> SqliteInstanceStore::note_undo(std::string actor, std::string follow_id, WallTime now) {
+Task<Result<void>> SqliteInstanceStore::note_undo(std::string actor, std::string follow_id, bool has_ended,
+                                                  WallTime now) {
   return database_.write(
-      [actor = std::move(actor), id = std::move(follow_id), now](Connection& db) -> Result<void> {
+      [actor = std::move(actor), id = std::move(follow_id), has_ended, now](Connection& db) -> Result<void> {
+        if (has_ended) return insert_follow(db, actor, kUndone, id, now);
         Statement row =
             db.query("SELECT 1 FROM recent_follows WHERE actor = ? AND follow_id = ? LIMIT 1", actor, id);
         TRY(const bool is_known, row.step());
@@ -168,13 +174,16 @@ Task<Result<void>> SqliteInstanceStore::note_undo(std::string actor, std::string
       });
 }
 
-Task<Result<bool>> SqliteInstanceStore::take_undone(std::string actor, std::string follow_id) {
+// Its id is known from then on: where all Follows of a pair have one, the next Undo has not overtaken any.
+Task<Result<bool>> SqliteInstanceStore::take_undone(std::string actor, std::string follow_id, WallTime now) {
   return database_.write(
-      [actor = std::move(actor), id = std::move(follow_id)](Connection& db) -> Result<bool> {
+      [actor = std::move(actor), id = std::move(follow_id), now](Connection& db) -> Result<bool> {
         TRY(const std::int64_t taken,
             db.run("DELETE FROM recent_follows WHERE actor = ? AND object = ? AND follow_id = ?", actor,
                    kNothing, id));
-        return taken > 0;
+        if (taken == 0) return false;
+        TRY_VOID(insert_follow(db, actor, kUndone, id, now));
+        return true;
       });
 }
 

@@ -195,18 +195,25 @@ Task<Result<FaspServers::Enrolled>> FaspServers::enroll(std::string server) {
 }
 
 Task<Result<void>> FaspServers::remove(std::string host) {
-  if (servers_.erase(host) == 0)
+  if (!servers_.contains(host))
     co_return fail(ErrorCode::kNotFound, "this node is not registered with '" + host + "'");
+  CO_TRY_VOID(co_await store_.drop_server(host));
+  servers_.erase(host);
   stranger_to_.erase(host);
-  co_return co_await store_.drop_server(std::move(host));
+  co_return Result<void>();
 }
 
 Task<Result<void>> FaspServers::change(std::string host, std::function<void(FaspServer&)> change) {
   const auto found = servers_.find(host);
   if (found == servers_.end())
     co_return fail(ErrorCode::kNotFound, "this node is not registered with '" + host + "'");
+  const FaspServer before = found->second;
   change(found->second);
-  co_return co_await store_.save_server(found->second);
+  FaspServer changed = found->second;
+  const Result<void> saved = co_await store_.save_server(std::move(changed));
+  const auto still = servers_.find(host);
+  if (!saved && still != servers_.end()) still->second = before;
+  co_return saved;
 }
 
 // --- signed requests ---------------------------------------------------------------------------------------

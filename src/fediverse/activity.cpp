@@ -305,11 +305,15 @@ Result<Activity> parse_activity(const json::object& object, WallTime now, const 
   const std::vector<std::string> types = types_of(object);
   if (types.empty()) return fail(ErrorCode::kInvalid, "type is missing");
   std::string id;
-  // A Create may be transient (ActivityPub, 3.1): what counts is what was created.
-  if (!json::id_of(object, "id").empty() || !has_type(object, "Create")) {
+  // A Create may be transient (ActivityPub, 3.1): what counts is what was created. So may what Mastodon says
+  // of featured posts, to all followers: batches between nodes have ids.
+  const bool has_id = !json::id_of(object, "id").empty();
+  const bool is_of_list = has_type(object, "Add") || has_type(object, "Remove");
+  if (has_id || !(has_type(object, "Create") || is_of_list)) {
     TRY(id, parse_id(json::find(object, "id"), "id"));
   }
   TRY(std::string actor, parse_id(only_one(json::find(object, "actor")), "actor"));
+  if (!has_id && is_of_list) return Activity{"", std::move(actor), Ignored{types.front(), "it has no id"}};
   if (!id.empty() && !is_same_origin(id, actor))
     return fail(ErrorCode::kInvalid, "id is on another server than the actor");
   for (const TypeParser& parser : kParsers) {

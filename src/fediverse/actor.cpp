@@ -162,6 +162,12 @@ Result<KeyDocument> parse_key_document(std::string_view body, std::string_view k
     });
     if (found != nullptr) return parse_key(*found, id, *syntax);
   }
+  // PeerTube before 7.1, and bots, name the actor instead of its key.
+  std::vector<const json::object*> keys;
+  json::for_each(json::find(o, kPublicKey.property), [&](const json::value& v) {
+    if (v.is_object()) keys.push_back(&v.get_object());
+  });
+  if (id == key_id && keys.size() == 1) return parse_key(*keys.front(), id, kPublicKey);
   return fail(ErrorCode::kNotFound, "the document has no such public key");
 }
 

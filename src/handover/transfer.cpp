@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/counted.hpp"
 #include "hashtag/tag.hpp"
 #include "redundancy/partition.hpp"
 #include "storage/entries_json.hpp"
@@ -191,12 +192,10 @@ Task<Result<void>> Transfer::take_over(Ring ring, ring::Contact asked, ring::Tak
       vserver->predecessor()->origin() != request.leaver.origin()) {
     co_return fail(ErrorCode::kNotOwner, "the leaver is not the predecessor of this node");
   }
-  const std::pair<Ring, RingId> leaver(ring, request.leaver.id);
-  if (!taking_over_.insert(leaver).second)
+  const Held leaver(taking_over_, std::pair(ring, request.leaver.id));  // no longer than it stays
+  if (!leaver.is_first())
     co_return fail(ErrorCode::kBusy, "this node is taking over from the leaver already");
-  const Result<void> taken = co_await take_over_from(ring, std::move(request.leaver), std::move(asked));
-  taking_over_.erase(leaver);
-  co_return taken;
+  co_return co_await take_over_from(ring, std::move(request.leaver), std::move(asked));
 }
 
 Task<Result<void>> Transfer::take_over_from(Ring ring, ring::Contact leaver, ring::Contact asked) {

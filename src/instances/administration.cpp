@@ -209,10 +209,19 @@ Task<Result<void>> Instances::subscribe(std::string host, std::vector<std::strin
   }
   const std::string actor = link->actor;
   std::vector<delivery::Follower> followers;
-  for (std::string& tag : tags)
-    followers.push_back(
-        {Tag::from_canonical(std::move(tag)), actor, link->delivery_inbox, "", delivery::Via::kRelay, 0});
+  for (const std::string& name : tags) {
+    const Tag tag = Tag::from_canonical(name);
+    if (!has_tag_relay(actor, tag))
+      followers.push_back({tag, actor, link->delivery_inbox, "", delivery::Via::kRelay, 0});
+  }
   co_return co_await followers_.follow(std::move(followers));
+}
+
+// The actor that a server has for relays follows a hashtag once: while the hashtag's own actor is one of
+// them, that brings the posts, whoever else wants them for the server.
+bool Instances::has_tag_relay(const std::string& actor, const Tag& tag) const {
+  const auto link = links_.find({actor, identity_.tag_actor(tag)});
+  return link != links_.end() && link->second.accepted;
 }
 
 Task<Result<void>> Instances::unsubscribe(std::string host, std::vector<std::string> tags) {
@@ -223,7 +232,10 @@ Task<Result<void>> Instances::unsubscribe(std::string host, std::vector<std::str
 
 Task<Result<void>> Instances::drop_tags(std::string actor, std::vector<std::string> tags) {
   std::vector<std::pair<Tag, std::string>> pairs;
-  for (const std::string& tag : tags) pairs.emplace_back(Tag::from_canonical(tag), actor);
+  for (const std::string& name : tags) {
+    const Tag tag = Tag::from_canonical(name);
+    if (!has_tag_relay(actor, tag)) pairs.emplace_back(tag, actor);
+  }
   co_return co_await followers_.unfollow(std::move(pairs));
 }
 

@@ -96,10 +96,12 @@ class InstanceStore {
   // That Follow was noted, and another by the same actor of the same object after it.
   virtual Task<Result<bool>> is_former_follow(std::string actor, std::string object,
                                               std::string follow_id) = 0;
-  // That actor follows nothing by the Follow of that id. If none of that id was noted, it has been overtaken.
-  virtual Task<Result<void>> note_undo(std::string actor, std::string follow_id, WallTime now) = 0;
+  // An Undo of the Follow of that id has come. If it ended nothing (`has_ended`), and neither Follow nor Undo
+  // of that id was noted, the Follow has been overtaken.
+  virtual Task<Result<void>> note_undo(std::string actor, std::string follow_id, bool has_ended,
+                                       WallTime now) = 0;
   // That Follow was undone before it came; if it comes again, it is another.
-  virtual Task<Result<bool>> take_undone(std::string actor, std::string follow_id) = 0;
+  virtual Task<Result<bool>> take_undone(std::string actor, std::string follow_id, WallTime now) = 0;
 };
 
 }  // namespace tagring::instances

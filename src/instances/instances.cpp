@@ -241,6 +241,10 @@ Task<Result<void>> Instances::accept(Link link) {
   const std::string id = activities_.fresh_id(link.relay, "accepts", link.follow);
   std::string answer = delivery::accept_activity(id, link.relay, link.follow);
   CO_TRY_VOID(co_await activities_.send(link.relay, link.inbox, std::move(answer)));
+  // It may have been undone meanwhile.
+  const auto still = links_.find({link.actor, link.relay});
+  if (still == links_.end()) co_return co_await end_tag_relay(link);
+  if (still->second.follow != link.follow) co_return Result<void>();
   link.accepted = true;
   CO_TRY_VOID(co_await store_.save_link(link));
   keep(link);
@@ -286,7 +290,7 @@ Task<Result<void>> Instances::drop(Link link) {
 }
 
 // What is not noted counts as well: only an Undo that comes too late, or too early, is not known as such.
-bool Instances::may_note(const std::string& actor, const std::string& object, const std::string& follow_id) {
+bool Instances::may_note(const std::string& actor, std::string_view object, const std::string& follow_id) {
   const std::uint64_t size = kNoteSize + actor.size() + object.size() + follow_id.size();
   const budget::Spender domain = options_.budget->who(host_of(actor));
   return options_.budget->take(budget::Resource::kFollowNotes, domain, size) == Duration::zero();
@@ -297,10 +301,9 @@ Task<Result<void>> Instances::note_follow(std::string actor, std::string object,
   return store_.note_follow(std::move(actor), std::move(object), std::move(follow_id), clock_.wall_now());
 }
 
-Task<Result<void>> Instances::note_undo(std::string actor, std::string object, std::string follow_id) {
-  if (!object.empty()) return note_follow(std::move(actor), std::move(object), std::move(follow_id));
-  if (!may_note(actor, object, follow_id)) return nothing();
-  return store_.note_undo(std::move(actor), std::move(follow_id), clock_.wall_now());
+Task<Result<void>> Instances::note_undo(std::string actor, std::string follow_id, bool has_ended) {
+  if (!may_note(actor, "", follow_id)) return nothing();
+  return store_.note_undo(std::move(actor), std::move(follow_id), has_ended, clock_.wall_now());
 }
 
 std::string Instances::relay_followed(const std::string& actor, const std::string& follow_id) const {
@@ -321,19 +324,34 @@ Task<Result<void>> Instances::unfollow(std::string actor, std::optional<std::str
     if (link.actor == actor && (!relay || link.relay == *relay)) gone.push_back(link);
   }
   for (const Link& link : gone) {
-    if (const auto tag = identity_.tag_of_actor(link.relay)) {
-      std::vector<std::pair<Tag, std::string>> pairs = {{*tag, link.actor}};
-      CO_TRY_VOID(co_await followers_.unfollow(std::move(pairs)));
+    if (identity_.tag_of_actor(link.relay)) {
+      CO_TRY_VOID(co_await end_tag_relay(link));
     } else {
       CO_TRY_VOID(co_await drop_tags(link.actor, tags_of(link)));
     }
     CO_TRY_VOID(co_await store_.drop_link(link.actor, link.relay));
     forget(link);
+    CO_TRY_VOID(co_await bring_as_chosen(link));
     const auto own = own_follows_.find({link.relay, link.actor});
     if (own == own_follows_.end()) continue;
     CO_TRY_VOID(co_await end(own->second));
   }
   co_return Result<void>();
+}
+
+Task<Result<void>> Instances::end_tag_relay(Link link) {
+  const std::optional<Tag> tag = identity_.tag_of_actor(link.relay);
+  if (!tag) co_return Result<void>();
+  std::vector<std::pair<Tag, std::string>> pairs = {{*tag, link.actor}};
+  co_return co_await followers_.unfollow(std::move(pairs));
+}
+
+// A hashtag whose own relay was removed may be chosen for the server, too.
+Task<Result<void>> Instances::bring_as_chosen(Link gone) {
+  const std::optional<Tag> tag = identity_.tag_of_actor(gone.relay);
+  const auto general = links_.find({gone.actor, identity_.actor()});
+  if (!tag || general == links_.end() || !general->second.accepted) co_return Result<void>();
+  co_return co_await subscribe_again(general->second, {tag->canonical()});
 }
 
 Task<Result<void>> Instances::gone(std::string actor) {

@@ -101,11 +101,11 @@ class Instances {
   [[nodiscard]] std::string relay_followed(const std::string& actor, const std::string& follow_id) const;
   // That Follow of `object`, one of this node's actors, is the last one by the actor.
   [[nodiscard]] Task<Result<void>> note_follow(std::string actor, std::string object, std::string follow_id);
-  // An Undo of that Follow has come. If `object`, one of this node's actors, is given, it ended it; else
-  // nothing is known that it would end: if the Follow comes later, it is not to be taken.
-  [[nodiscard]] Task<Result<void>> note_undo(std::string actor, std::string object, std::string follow_id);
+  // An Undo of that Follow has come. If it does not end anything (`has_ended`), and the Follow comes later,
+  // that is not to be taken.
+  [[nodiscard]] Task<Result<void>> note_undo(std::string actor, std::string follow_id, bool has_ended);
   [[nodiscard]] Task<Result<bool>> take_undone(std::string actor, std::string follow_id) {
-    return store_.take_undone(std::move(actor), std::move(follow_id));
+    return store_.take_undone(std::move(actor), std::move(follow_id), clock_.wall_now());
   }
   // That actor uses `relay`, one of this node's actors, or waits to.
   [[nodiscard]] bool uses(const std::string& actor, const std::string& relay) const {
@@ -202,7 +202,7 @@ class Instances {
   [[nodiscard]] std::vector<OwnFollow> named_by(const std::string& actor,
                                                 const std::vector<fediverse::FollowRef>& follows,
                                                 bool waiting_only) const;
-  [[nodiscard]] bool may_note(const std::string& actor, const std::string& object,
+  [[nodiscard]] bool may_note(const std::string& actor, std::string_view object,
                               const std::string& follow_id);
   Task<Result<void>> make_wait(Link link);
   Task<void> drop_expired();
@@ -220,6 +220,9 @@ class Instances {
   // Subscribed through the node's actor, canonical.
   [[nodiscard]] std::vector<std::string> tags_of(const Link& link) const;
   Task<Result<void>> drop_tags(std::string actor, std::vector<std::string> tags);
+  Task<Result<void>> bring_as_chosen(Link gone);
+  Task<Result<void>> end_tag_relay(Link link);
+  [[nodiscard]] bool has_tag_relay(const std::string& actor, const Tag& tag) const;
 
   Options options_;
   InstanceStore& store_;

@@ -89,7 +89,7 @@ Task<Result<void>> Moving::cancel() {
   const std::optional<Move> former = std::exchange(move_, std::nullopt);
   const Result<void> saved = co_await save();
   if (!saved) {
-    move_ = former;
+    if (!move_) move_ = former;
     co_return saved;
   }
   log_.info("does_not_move", {{"to", identity_.moved_to}});
@@ -153,6 +153,7 @@ Task<Result<void>> Moving::let_go(WallTime since) {
   co_await clock_.sleep_until(later);
   if (!goes_on(since)) co_return Result<void>();
   co_await leave_();
+  if (!goes_on(since)) co_return Result<void>();
   move_->on_rings = false;
   co_return co_await save();
 }

@@ -130,8 +130,8 @@ Task<Result<void>> Instances::take_reject(std::string actor, std::vector<fediver
   const std::vector<OwnFollow> rejected = named_by(actor, follows, /*waiting_only=*/false);
   for (const OwnFollow& own : rejected) {
     log_.info("follow_rejected", {{"by", own.object}});
-    own_follows_.erase({own.actor, own.object});
     CO_TRY_VOID(co_await store_.drop_own_follow(own.actor, own.object));
+    own_follows_.erase({own.actor, own.object});
   }
   co_return Result<void>();
 }
@@ -153,8 +153,8 @@ Task<Result<void>> Instances::forget_follow(std::string actor, std::string objec
   const auto own = own_follows_.find({actor, object});
   if (own == own_follows_.end() || !own->second.accepted || own->second.since > before)
     co_return Result<void>();
-  own_follows_.erase(own);
   CO_TRY_VOID(co_await store_.drop_own_follow(actor, object));
+  own_follows_.erase({actor, object});
   const auto link = links_.find({object, actor});
   const bool uses_us =
       link != links_.end() && link->second.accepted && link->second.style != Style::kMastodon;
@@ -169,10 +169,13 @@ Task<Result<void>> Instances::forget_follow(std::string actor, std::string objec
 Task<Result<void>> Instances::accept_follow(std::string actor, std::string object) {
   const auto own = own_follows_.find({actor, object});
   if (own == own_follows_.end() || own->second.accepted) co_return Result<void>();
-  own->second.accepted = true;
-  own->second.since = clock_.wall_now();
   OwnFollow accepted = own->second;
-  co_return co_await store_.save_own_follow(std::move(accepted));
+  accepted.accepted = true;
+  accepted.since = clock_.wall_now();
+  CO_TRY_VOID(co_await store_.save_own_follow(accepted));
+  const auto still = own_follows_.find({actor, object});
+  if (still != own_follows_.end() && still->second.follow_id == accepted.follow_id) still->second = accepted;
+  co_return Result<void>();
 }
 
 Task<Result<void>> Instances::disown_follow(std::string actor, std::string object, std::string inbox) {

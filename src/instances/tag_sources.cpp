@@ -335,6 +335,7 @@ Task<Result<void>> TagSources::apply(std::string host, Tags withdrawn, bool is_h
     if (had.contains(tag) && !wanted.contains(tag)) remove.insert(tag);
   }
   room -= std::min(room, had.size() - remove.size());
+  for (std::string& tag : instances_.relayed_hashtags(host)) had.insert(std::move(tag));  // these come anyway
   std::size_t left_out = 0;
   // Of a map: "admin" is the first.
   for (const auto& [source, tags] : wishes) {
@@ -367,7 +368,10 @@ Task<Result<void>> TagSources::save_changes(std::string host, BySource before) {
   const BySource now = wishes_[host];
   for (const auto& [source, tags] : now) {
     if (before[source] == tags) continue;
-    CO_TRY_VOID(co_await store_.save_tag_source(host, source, tags));
+    const Result<void> saved = co_await store_.save_tag_source(host, source, tags);
+    if (saved) continue;
+    wishes_[host][source] = before[source];  // or who says it again would be told that it is so
+    co_return saved;
   }
   co_return Result<void>();
 }

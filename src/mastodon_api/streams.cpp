@@ -30,7 +30,10 @@ Streams::~Streams() {
   while (!readers_.empty()) readers_.begin()->first->close();
 }
 
-void Streams::start() { tasks_.spawn("former_readers", forget_former()); }
+void Streams::start() {
+  tasks_.spawn("former_readers", forget_former());
+  tasks_.spawn("readers", look_again());
+}
 
 Task<void> Streams::stop() {
   tasks_.cancel();
@@ -41,6 +44,15 @@ Task<void> Streams::stop() {
 Task<void> Streams::forget_former() {
   std::vector<Tag> tags(subscriber_.wanted().begin(), subscriber_.wanted().end());
   if (!tags.empty()) (void)co_await subscriber_.unwant(std::move(tags), kReason);
+}
+
+// What others wanted when its readers came they may want no more.
+Task<void> Streams::look_again() {
+  for (;;) {
+    const Instant next = clock_.now() + kLookEvery;
+    co_await clock_.sleep_until(next);
+    for (const auto& [tag, readers] : by_tag_) bring(tag, *readers.begin());
+  }
 }
 
 std::shared_ptr<LiveReader> Streams::open(bool is_socket, IpAddress peer) {
@@ -71,6 +83,10 @@ bool Streams::offers(const Tag& tag) const { return blocks_.of_tag(tag.canonical
 
 void Streams::listens(LiveReader* reader, const Tag& tag) {
   by_tag_[tag].insert(reader);
+  bring(tag, reader);
+}
+
+void Streams::bring(const Tag& tag, LiveReader* reader) {
   if (subscribed_.contains(tag) || subscriber_.wants(tag)) return;
   budget::Share share(&budget_, budget::Resource::kStreamTags, readers_.at(reader).reader);
   if (!share.is_granted()) return;

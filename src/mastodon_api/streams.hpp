@@ -38,7 +38,8 @@ class Streams final : public ApiPart, public LiveReader::Owner {
   Streams(const Streams&) = delete;
   Streams& operator=(const Streams&) = delete;
 
-  // Ends the subscriptions of readers that an earlier run left behind.
+  // Ends the subscriptions of readers that an earlier run left behind, and keeps those of readers who are
+  // there.
   void start();
   [[nodiscard]] Task<void> stop();
 
@@ -72,7 +73,10 @@ class Streams final : public ApiPart, public LiveReader::Owner {
   Task<void> subscribe(Tag tag);
   Task<void> let_go(Tag tag);
   Task<void> forget_former();
+  void bring(const Tag& tag, LiveReader* reader);
+  Task<void> look_again();
 
+  static constexpr Duration kLookEvery = std::chrono::minutes(1);
   Options options_;
   posts::PostCache& posts_;
   subscriber::Subscriptions& subscriber_;

@@ -263,7 +263,8 @@ Task<Result<delivery::Consent>> Consents::learn(std::string author, delivery::Co
     if (!signed_body.empty()) {
       CO_TRY(signed_copy, co_await copies_.keep(signed_body));
     }
-    CO_TRY_VOID(co_await withdraw(author, /*from_archive_only=*/consent.relay, std::move(signed_copy)));
+    CO_TRY_VOID(co_await withdraw_as(author, consent, std::move(signed_copy)));
+    co_return consent;
   }
   CO_TRY_VOID(co_await store_.save_consent(author, consent));
   remember(author, consent);
@@ -288,15 +289,27 @@ Task<Result<void>> Consents::gone(std::string author, std::string signed_body) {
     if (!signed_body.empty()) {
       CO_TRY(signed_copy, co_await copies_.keep(signed_body));
     }
-    if (before->relay) {
-      CO_TRY_VOID(co_await withdraw(author, /*from_archive_only=*/false, std::move(signed_copy)));
-    }
     // Or what its server still shows from a cache would be published again.
     const delivery::Consent consent = {.relay = false, .archive = false, .stated = clock_.wall_now()};
-    CO_TRY_VOID(co_await store_.save_consent(author, consent));
-    remember(author, consent);
+    if (before->relay) {
+      CO_TRY_VOID(co_await withdraw_as(author, consent, std::move(signed_copy)));
+    } else {
+      CO_TRY_VOID(co_await store_.save_consent(author, consent));
+      remember(author, consent);
+    }
   }
   co_return co_await moderation_.gone(std::move(author));
+}
+
+// Once before the refusal is on the disk, or a restart would leave the rest where it is; and once after it,
+// since who handed something in meanwhile knew of no refusal.
+Task<Result<void>> Consents::withdraw_as(std::string author, delivery::Consent consent,
+                                         std::string signed_copy) {
+  const bool from_archive_only = consent.relay;
+  CO_TRY_VOID(co_await withdraw(author, from_archive_only, signed_copy));
+  CO_TRY_VOID(co_await store_.save_consent(author, consent));
+  remember(author, consent);
+  co_return co_await withdraw(std::move(author), from_archive_only, std::move(signed_copy));
 }
 
 Task<Result<void>> Consents::withdraw(std::string author, bool from_archive_only, std::string signed_copy) {

@@ -119,6 +119,7 @@ class Consents {
   [[nodiscard]] bool is_outdated(Instant as_of, WallTime stated) const;
   // `signed_copy`: delivery::TagEvent::signed_copy of what was signed; empty if nothing was.
   Task<Result<void>> withdraw(std::string author, bool from_archive_only, std::string signed_copy = {});
+  Task<Result<void>> withdraw_as(std::string author, delivery::Consent consent, std::string signed_copy);
   void remember(const std::string& author, delivery::Consent consent);
 
   Options options_;

@@ -106,8 +106,11 @@ Task<Publisher::Outcome> FetchedPosts::announced(std::string uri, Told told) {
   // Boosts of what is not public happen; they are nobody's fault.
   if (note.visibility != fediverse::Visibility::kPublic && !told.is_update)
     co_return "the post is not public";
-  CO_TRY(Consents::Profile author, co_await consents_.profile(note.author));
   const std::string post = note.id;
+  // As most comments in a group: nobody need be asked about them.
+  if (note.tags.empty() && !told.is_update && !co_await store_.find_post(post))
+    co_return "the post has no hashtags";
+  CO_TRY(Consents::Profile author, co_await consents_.profile(note.author));
   CO_TRY(std::string why_not,
          co_await publisher_.post(std::move(note), std::move(author.actor), told.is_update));
   if (told.is_update && told.by_id_only) {
@@ -121,6 +124,16 @@ Task<Result<void>> FetchedPosts::look_later(const std::string& uri) {
   if (!known || known->tags.empty()) co_return Result<void>();
   // If too many wait, the next change of the post is seen.
   CO_TRY_VOID(co_await store_.put_off(*known, clock_.wall_now() + Consents::kLifetime));
+  publisher_.note_put_off(publisher_.put_off() + 1);
+  co_return Result<void>();
+}
+
+Task<Result<void>> FetchedPosts::ask_later(std::string uri) {
+  const Result<delivery::PublishedPost> known = co_await store_.find_post(uri);
+  if (known) co_return co_await look_later(uri);
+  if (known.error().code != ErrorCode::kNotFound) co_return std::unexpected(known.error());
+  const WallTime now = clock_.wall_now();
+  CO_TRY_VOID(co_await store_.put_off({std::move(uri), "", now, {}}, now + Publisher::kTryAgain));
   publisher_.note_put_off(publisher_.put_off() + 1);
   co_return Result<void>();
 }

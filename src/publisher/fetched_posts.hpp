@@ -59,6 +59,9 @@ class FetchedPosts {
   [[nodiscard]] Task<Outcome> announced(std::string uri, Told told);
   // A group says that a post was deleted. Believed if it is.
   [[nodiscard]] Task<Outcome> deleted(std::string uri);
+  // Its server did not answer. Asks it again (PutOff): who told of the post may have nothing to do with that
+  // server, and, as Lemmy, send nothing more before this was taken.
+  [[nodiscard]] Task<Result<void>> ask_later(std::string uri);
 
  private:
   // What was just fetched may be of a cache, from before that which was told: once more, when no cache has

@@ -191,8 +191,10 @@ Task<Publisher::Outcome> Publisher::deletion(std::string uri, std::string actor,
   CO_TRY_VOID(co_await drop_put_off(uri));
   Result<delivery::PublishedPost> known = co_await store_.find_post(uri);
   if (!known && known.error().code == ErrorCode::kNotFound && takes(actor)) {
-    // Servers try again at random times: what is deleted while a node is away may come after its deletion.
-    CO_TRY_VOID(co_await store_.bury(std::move(uri)));
+    // Servers try again at random times: what is deleted while a node is away may come after its deletion, or
+    // have come just now.
+    CO_TRY_VOID(co_await store_.bury(uri));
+    known = co_await store_.find_post(uri);
   }
   if (!known) co_return "the post is not known here";
   if (!fediverse::is_same_origin(known->author, actor))

@@ -183,9 +183,9 @@ Task<void> RelayRedundancy::present(std::vector<redundancy::OverloadToken> token
       const Instant soon = clock_.now() + kRaiseWait;
       co_await clock_.sleep_until(soon);
     }
-    if (relays_of(tag) >= token.relays * 2 || !raising_.insert(tag).second) continue;
-    co_await raise(std::move(token));
-    raising_.erase(tag);
+    if (relays_of(tag) >= token.relays * 2) continue;
+    const Held raising(raising_, tag);  // no longer than who shows it stays
+    if (raising.is_first()) co_await raise(std::move(token));
   }
 }
 

@@ -297,7 +297,10 @@ Task<void> Disputes::drop_others_from(std::string origin, Key decided) {
     if (dispute.is_alone && dispute.from == origin && key != decided) theirs.push_back(key);
   }
   for (const Key& key : theirs) {
-    close(key, co_await correct(key, std::nullopt));
+    const auto open = open_.find(key);  // another one may have given it meanwhile
+    const bool nobody_else =
+        open != open_.end() && open->second.is_alone && !open->second.is_backed && !open->second.is_promised;
+    if (nobody_else) close(key, co_await correct(key, std::nullopt));
   }
 }
 

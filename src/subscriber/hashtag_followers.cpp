@@ -70,8 +70,12 @@ Result<void> HashtagFollowers::check_room(const std::vector<delivery::Follower>&
 Task<Result<void>> HashtagFollowers::follow(std::vector<delivery::Follower> followers) {
   CO_TRY_VOID(check_room(followers));
   std::vector<Tag> wanted;
+  std::map<Tag, std::string> from;  // who pays for it when nobody follows it
   for (delivery::Follower& follower : followers) {
-    if (follower.via != delivery::Via::kNode) wanted.push_back(follower.tag);
+    if (follower.via != delivery::Via::kNode) {
+      wanted.push_back(follower.tag);
+      from[follower.tag] = delivery::resource_of(follower.via) ? host_of(follower.actor) : std::string();
+    }
     // What the inbox was told for others, who may leave, is to be undone there.
     const auto* target = followers_.target(follower.tag, follower.inbox);
     if (target != nullptr && follower.since == 0) follower.since = target->since;
@@ -83,7 +87,11 @@ Task<Result<void>> HashtagFollowers::follow(std::vector<delivery::Follower> foll
     if (follower.via != delivery::Via::kNode) idle_.take_up(follower.tag.canonical());
   }
   if (wanted.empty()) co_return Result<void>();
-  co_return co_await subscriber_.want(std::move(wanted), kReason);
+  CO_TRY_VOID(co_await subscriber_.want(std::move(wanted), kReason));
+  // Who followed may have left before it was wanted.
+  for (auto& [tag, host] : from)
+    if (!followers_.has_people(tag)) idle_.let_go(tag.canonical(), std::move(host));
+  co_return Result<void>();
 }
 
 Task<Result<void>> HashtagFollowers::unfollow(std::vector<std::pair<Tag, std::string>> pairs) {

@@ -5,12 +5,13 @@
 
 #include "delivery/results.hpp"
 #include "delivery/wire.hpp"
+#include "http/http_error.hpp"
 #include "subscriber/catch_up.hpp"
 
 namespace tagring::subscriber {
 namespace {
 constexpr Duration kPause = std::chrono::milliseconds(20);  // wishes that come together are served together
-constexpr Duration kRetry = std::chrono::seconds(2);        // where an owner did not say what was missed
+constexpr Duration kRetry = std::chrono::seconds(2);
 constexpr Duration kSinceMargin = std::chrono::minutes(2);  // clocks differ, and routes are remembered
 
 std::vector<std::vector<Tag>> chunks_of(std::vector<Tag> tags, std::size_t size) {
@@ -33,6 +34,8 @@ Subscriptions::Subscriptions(Options options, delivery::Store& store, relay::Rel
       identity_(client.identity()),
       clock_(runtime.clock),
       rng_(runtime.rng.fork("subscriber")),
+      wants_in_turn_(runtime.clock, runtime.executor),
+      pauses_(runtime.clock),
       tasks_(runtime.executor) {}
 
 Task<Result<void>> Subscriptions::load_wanted() {
@@ -66,6 +69,7 @@ Task<void> Subscriptions::stop() {
 }
 
 Task<Result<void>> Subscriptions::want(std::vector<Tag> tags, std::string reason) {
+  const queues::Turns::Turn turn = co_await wants_in_turn_.take("");
   CO_TRY_VOID(co_await store_.want(tags, std::move(reason)));
   bool news = false;
   for (const Tag& tag : tags) {
@@ -77,7 +81,9 @@ Task<Result<void>> Subscriptions::want(std::vector<Tag> tags, std::string reason
   co_return Result<void>();
 }
 
+// Nothing is wanted between reading what still is and taking it for all.
 Task<Result<void>> Subscriptions::unwant(std::vector<Tag> tags, std::string reason) {
+  const queues::Turns::Turn turn = co_await wants_in_turn_.take("");
   CO_TRY_VOID(co_await store_.unwant(std::move(tags), std::move(reason)));
   CO_TRY_VOID(co_await load_wanted());  // another reason may still hold
   renew_soon();
@@ -172,8 +178,10 @@ Task<void> Subscriptions::renew_after(Duration wait) {
 
 void Subscriptions::note_sighting(const ring::Contact& relay) {
   Sighting& last = seen_[relay.id];
-  if (last.incarnation != 0 && relay.incarnation > last.incarnation)
+  if (last.incarnation != 0 && relay.incarnation > last.incarnation) {
     restarted_.emplace(relay.origin(), last.at - kSinceMargin);
+    pauses_.forget(relay.origin());
+  }
   last = {std::max(last.incarnation, relay.incarnation), clock_.wall_now()};
 }
 
@@ -182,6 +190,8 @@ void Subscriptions::note_sighting(const ring::Contact& relay) {
 Task<bool> Subscriptions::make_plan(std::set<Tag> wanted, Plan* plan) {
   bool complete = true;
   const WallTime begin = clock_.wall_now();
+  pauses_.tidy();
+  waits_ = false;
   for (const Tag& tag : wanted) {
     const relay::RelayPlaces::Found found = co_await relays_.find(tag);
     complete = complete && found.complete;
@@ -193,6 +203,10 @@ Task<bool> Subscriptions::make_plan(std::set<Tag> wanted, Plan* plan) {
     for (const std::string& owner : now) {
       const Followed* const known = find(tag, owner);
       if (known != nullptr && known->missed != Missed::kUnknown) continue;
+      if (pauses_.has(tag, owner)) {
+        waits_ = waits_ || !pauses_.is_denied(tag, owner);
+        continue;
+      }
       if (disowning_.contains({tag, owner})) {
         complete = false;
       } else {
@@ -239,7 +253,7 @@ Task<bool> Subscriptions::renew() {
   for (auto& [owner, tags] : plan.to_unfollow) co_await unfollow_at(owner, std::move(tags));
   co_await settle();
   renewing_ = false;
-  settled_ = complete && wanted == wanted_ && !again_;
+  settled_ = complete && !waits_ && wanted == wanted_ && !again_;
   co_return complete;
 }
 
@@ -249,7 +263,11 @@ Task<std::set<Tag>> Subscriptions::follow_chunk(std::string owner, std::vector<T
   const auto refusals = co_await ask_to_follow(owner, tags, id);
   std::set<Tag> missing;
   if (refusals) {
-    for (const delivery::Refusal& refusal : *refusals) missing.insert(refusal.tag);
+    for (const delivery::Refusal& refusal : *refusals) {
+      missing.insert(refusal.tag);
+      // Who blocks the hashtag, or this node, is an owner all the same.
+      if (refusal.error.code == ErrorCode::kDenied) pauses_.note_denied(refusal.tag, owner);
+    }
   } else {
     missing.insert(tags.begin(), tags.end());
   }
@@ -257,7 +275,7 @@ Task<std::set<Tag>> Subscriptions::follow_chunk(std::string owner, std::vector<T
   std::vector<delivery::Subscription> subscriptions;
   for (const Tag& tag : tags) {
     if (missing.contains(tag)) {
-      relays_.forget(tag);
+      if (!pauses_.is_denied(tag, owner)) relays_.forget(tag);
       continue;
     }
     note_followed(tag, owner, id);
@@ -283,6 +301,7 @@ Task<void> Subscriptions::catch_up_at(std::string owner, std::vector<Tag> tags, 
     Followed* const followed = find(tag, owner);
     if (followed == nullptr || followed->follow_id != id) continue;
     followed->missed = fetched ? Missed::kHeard : Missed::kUnknown;
+    fetched ? pauses_.forget(tag, owner) : pauses_.note_silent(tag, owner);
     again = again || !fetched;
   }
   if (again) renew_in(kRetry);
@@ -299,6 +318,7 @@ Task<void> Subscriptions::settle() {
       if (followed.missed != Missed::kHeard || catch_up_.is_in_doubt(owner, tag)) continue;
       if (catch_up_.has_forgotten(owner, tag)) {
         followed.missed = Missed::kUnknown;
+        pauses_.note_silent(tag, owner);
         again = true;
       } else {
         settled.push_back({tag, owner, followed.follow_id, true});
@@ -322,7 +342,7 @@ Task<bool> Subscriptions::follow_at(std::string owner, std::vector<Tag> tags) {
     for (const Tag& tag : chunk) note_followed(tag, owner, "");
     const WallTime since = wanted_since(chunk);
     const std::set<Tag> missing = co_await follow_chunk(owner, std::move(chunk), since);
-    complete = complete && missing.empty();
+    for (const Tag& tag : missing) complete = complete && pauses_.is_denied(tag, owner);
     if (missing.empty()) continue;
     // It may have known us before, and taken us then.
     for (const Tag& tag : missing) withdraw(tag, owner);
@@ -339,7 +359,7 @@ Task<bool> Subscriptions::follow_again_at(std::string owner, std::vector<Tag> ta
   bool complete = true;
   for (std::vector<Tag>& chunk : chunks_of(std::move(tags), options_.tags_per_follow)) {
     const std::set<Tag> missing = co_await follow_chunk(owner, std::move(chunk), since);
-    complete = complete && missing.empty();
+    for (const Tag& tag : missing) complete = complete && pauses_.is_denied(tag, owner);
   }
   if (complete) restarted_.erase(owner);
   co_return complete;
@@ -351,6 +371,12 @@ Task<Result<std::vector<delivery::Refusal>>> Subscriptions::ask_to_follow(std::s
   ++messages_;
   const Result<HttpResponse> response = co_await client_.deliver(
       owner + "/inbox", delivery::follow_activity(id, identity_.actor(), owner, tags));
+  if (response && response->status == 403) {  // this node is blocked there
+    std::vector<delivery::Refusal> all;
+    for (const Tag& tag : tags)
+      all.push_back({"", tag, {ErrorCode::kDenied, decode_error(403, response->body).message}});
+    co_return all;
+  }
   Result<std::vector<delivery::Refusal>> refusals = delivery::read_results(response);
   if (!refusals) co_return refusals;
   if (const auto answer = json::parse_object(response->body))

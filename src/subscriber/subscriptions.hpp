@@ -14,8 +14,10 @@
 #include "federation/signed_client.hpp"
 #include "followers/plan.hpp"
 #include "hashtag/tag.hpp"
+#include "queues/turns.hpp"
 #include "relay/relay_places.hpp"
 #include "ring/contact.hpp"
+#include "subscriber/pauses.hpp"
 
 namespace tagring::subscriber {
 
@@ -123,6 +125,7 @@ class Subscriptions {
   const federation::Identity& identity_;
   Clock& clock_;
   Rng rng_;
+  queues::Turns wants_in_turn_;
   std::set<Tag> wanted_;
   std::map<Tag, std::map<std::string, Followed>> owners_;  // and by owner's origin
   std::map<std::string, followers::Digest> digests_;       // by owner's origin, of what it answered
@@ -130,7 +133,9 @@ class Subscriptions {
   // Owners that started anew and were not followed again yet, and until when they surely knew of us.
   std::map<std::string, WallTime> restarted_;
   std::set<std::pair<Tag, std::string>> disowning_;  // at that owner: not to be followed now
-  std::map<Tag, WallTime> since_;                    // of tags wanted first in this run of the node: when
+  Pauses pauses_;
+  bool waits_ = false;             // for one that does not say what was missed
+  std::map<Tag, WallTime> since_;  // of tags wanted first in this run of the node: when
   std::size_t catching_up_ = 0;
   bool settled_ = false;
   bool renewing_ = false;

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <set>
+#include <string>
 
 namespace tagring {
 namespace {
@@ -25,6 +26,20 @@ TEST(MakeRoom, TheSmallestContainersLoseOneToo) {
   EXPECT_EQ(numbers.size(), 1U);
   make_room(numbers, 2);
   EXPECT_EQ(numbers.size(), 1U);
+}
+
+TEST(Held, IsInTheSetForAsLongAsTheFirstLives) {
+  std::set<std::string> held;
+  {
+    const Held first(held, "cats");
+    EXPECT_TRUE(first.is_first());
+    {
+      const Held second(held, "cats");
+      EXPECT_FALSE(second.is_first());
+    }
+    EXPECT_TRUE(held.contains("cats")) << "the first one is there";
+  }
+  EXPECT_TRUE(held.empty());
 }
 
 }  // namespace

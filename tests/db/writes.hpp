@@ -271,6 +271,18 @@ inline constexpr std::array kOthers = {
             const std::string by = follower(rng);
             return done(s.instances.note_follow(by, name(rng), pick(rng, "id", 9), moment(rng)));
           }},
+    Write{"note_undo",
+          [](Stores& s, Rng& rng) {
+            const std::string by = follower(rng);
+            const std::string id = pick(rng, "id", 9);
+            return done(s.instances.note_undo(by, id, rng.chance(0.5), moment(rng)));
+          }},
+    Write{"take_undone",
+          [](Stores& s, Rng& rng) {
+            const std::string by = follower(rng);
+            const std::string id = pick(rng, "id", 9);
+            return done(s.instances.take_undone(by, id, moment(rng)));
+          }},
     Write{"save_blocks",
           [](Stores& s, Rng& rng) {
             const std::string of = host(rng);

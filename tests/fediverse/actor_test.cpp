@@ -172,6 +172,17 @@ TEST(Actor, MultikeysThatAreNotInOrderArePassedOver) {
   EXPECT_FALSE(read_key(result.keys[0]));
 }
 
+// PeerTube before 7.1 signs as its actor, whose key has a name of its own.
+TEST(KeyDocument, IsTheOnlyKeyOfAnActorThatIsNamedInsteadOfIt) {
+  const std::string name = std::string(kUrl) + "#main-key";
+  const std::string body = actor(R"(,"publicKey":)" + key(name, kUrl));
+  const KeyDocument found = parse_key_document(body, kUrl).value();
+  EXPECT_EQ(found.id, name);
+  EXPECT_TRUE(parse_actor(body, kUrl)->lists(found));
+  const std::string two = actor(R"(,"publicKey":[)" + key(name, kUrl) + "," + key(name + "2", kUrl) + "]");
+  EXPECT_FALSE(parse_key_document(two, kUrl)) << "which of them, nobody can tell";
+}
+
 TEST(KeyDocument, IsReadFromAMultikeyByItself) {
   const std::string id = "https://a.example/k";
   const KeyDocument alone = parse_key_document(multikey(id, kUrl, kMultibase), id).value();

@@ -243,6 +243,16 @@ TEST_F(Streaming, ASubscriptionLingersAfterTheLastWhoLeft) {
   EXPECT_THAT(rows("SELECT tag FROM wants"), IsEmpty());
 }
 
+TEST_F(Streaming, WhatOthersWantNoMoreIsWantedForItsReaders) {
+  ASSERT_TRUE(run(node->subscriber().want({Tag::from_canonical("cats")}, "admin")));
+  const HttpResponse socket = open("/api/v1/streaming/hashtag?tag=cats", true);
+  settle(Duration(100));
+  EXPECT_THAT(rows("SELECT reason FROM wants"), ElementsAre("admin")) << "which costs the reader nothing";
+  ASSERT_TRUE(run(node->subscriber().unwant({Tag::from_canonical("cats")}, "admin")));
+  settle(std::chrono::minutes(2));
+  EXPECT_THAT(rows("SELECT tag FROM wants"), ElementsAre("cats"));
+}
+
 TEST_F(Streaming, AReaderWhoSendsWithoutEndIsCutOff) {
   const HttpResponse socket = open("/api/v1/streaming", true);
   for (int i = 0; i < 100; ++i) {

@@ -356,6 +356,31 @@ TEST_F(Sources, AHashtagThatWasAddedAsARelayIsShownToo) {
   EXPECT_THAT(control("/instances").body, HasSubstr(R"("hashtags":2)"));
 }
 
+// One actor is there for all relays of a server, and follows a hashtag once.
+TEST_F(Sources, AHashtagThatComesInTwoWaysIsKeptWhenOneOfThemEnds) {
+  const auto relay_of_cats = [this](const std::string& text) {
+    EXPECT_EQ(post_signed(text, mastodon, "/tag/cats/inbox").status, 202);
+    settle();
+  };
+  const auto ways = [this] { return rows("SELECT via FROM followers WHERE tag = 'cats'"); };
+  const std::string by_tag_relay = "3";
+  const std::string by_relay = "2";
+  relay_of_cats(follow_text(mastodon, {kEverybody}));
+  EXPECT_THAT(ways(), ElementsAre(by_tag_relay));
+  EXPECT_EQ(by_hand("subscribe", "cats"), 200);
+  people_follow({{"ann", {"cats"}}});
+  start_with({{kHost, "ann"}});
+  EXPECT_THAT(ways(), ElementsAre(by_tag_relay)) << "it comes already";
+  EXPECT_EQ(by_hand("unsubscribe", "cats"), 200);
+  people_follow({{"ann", {}}});
+  settle(kPoll);
+  EXPECT_THAT(ways(), ElementsAre(by_tag_relay)) << "nobody has removed that relay";
+  EXPECT_EQ(by_hand("subscribe", "cats"), 200);
+  relay_of_cats(undo_follow_text(mastodon, {kEverybody}));
+  EXPECT_THAT(ways(), ElementsAre(by_relay)) << "it is chosen all the same";
+  EXPECT_THAT(tags(), ElementsAre("cats: admin"));
+}
+
 TEST_F(Sources, AServerThatAsksForEverythingGetsNothingAndAReason) {
   server_asks(R"({"subscribe":true,"scope":"all","tags":["cats"]})");
   start_with({});

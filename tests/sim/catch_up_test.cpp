@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "delivery/wire.hpp"
+#include "http/http_error.hpp"
 #include "tests/sim/fixture.hpp"
 
 namespace tagring::sim {
@@ -110,6 +111,57 @@ TEST(CatchUp, WhatIsInDoubtOutlivesARestart) {
   world.set_instance_down(rest[1], false);
   EXPECT_TRUE(world.run_until(std::chrono::minutes(5), [&] { return world.is_quiet(); })) << world.unrest();
   EXPECT_EQ(world.feed(rest[0], kTag), std::multiset{world.posts()[post].uri});
+}
+
+// So few doubts have room that most of what one relay alone says was missed is forgotten while the posts'
+// server is silent.
+TEST(CatchUp, WhatHadNoRoomToBeDoubtedIsAskedForAgain) {
+  std::optional<std::size_t> dropper;
+  WorldOptions options;
+  options.drops_relayed = [&](std::size_t node, const std::string& /*uri*/) { return node == dropper; };
+  options.bounds.doubts = 2;
+  World world(5, options);
+  for (std::size_t i = 0; i < kNodes; ++i) world.start_node(i);
+  ASSERT_TRUE(world.run_until(std::chrono::minutes(2), [&] { return world.is_settled(); }));
+  const auto relays = relays_of(world, kTag);
+  const auto rest = others(world, relays);
+  dropper = relays.front();
+  std::multiset<std::string> posts;
+  for (int i = 0; i < 7; ++i) posts.insert(world.posts()[world.publish(rest[1], {kTag})].uri);
+  ASSERT_TRUE(world.run_until(std::chrono::minutes(1), [&] { return world.is_quiet(); })) << world.unrest();
+  world.set_instance_down(rest[1], true);
+  subscribe(world, rest[0], {kTag});
+  world.loop.run_for(std::chrono::minutes(2));
+  EXPECT_TRUE(world.feed(rest[0], kTag).empty());
+  world.set_instance_down(rest[1], false);
+  EXPECT_TRUE(world.run_until(std::chrono::minutes(20), [&] { return world.feed(rest[0], kTag) == posts; }));
+}
+
+// Its administrator has blocked the hashtag, or the node.
+TEST(CatchUp, WhoServesNoHashtagIsNotAskedAgainAndAgain) {
+  std::optional<std::size_t> owner;
+  int asked = 0;
+  WorldOptions options;
+  options.lie = [&](std::size_t node, const HttpRequest& request) -> std::optional<HttpResponse> {
+    if (node != owner || request.target != "/inbox" || !request.body.contains("\"Follow\""))
+      return std::nullopt;
+    ++asked;
+    return error_response({ErrorCode::kDenied, "blocked here"});
+  };
+  World world(5, options);
+  for (std::size_t i = 0; i < kNodes; ++i) world.start_node(i);
+  ASSERT_TRUE(world.run_until(std::chrono::minutes(2), [&] { return world.is_settled(); }));
+  const auto relays = relays_of(world, kTag);
+  const auto rest = others(world, relays);
+  owner = relays.front();
+  subscribe(world, rest[0], {kTag});
+  const subscriber::Subscriptions& subscriber = world.node(rest[0]).subscriber();
+  EXPECT_TRUE(world.run_until(std::chrono::seconds(10), [&] { return subscriber.is_settled(); }));
+  world.loop.run_for(std::chrono::minutes(10));
+  EXPECT_EQ(asked, 1);
+  const std::size_t post = world.publish(rest[2], {kTag});
+  world.loop.run_for(std::chrono::minutes(1));
+  EXPECT_EQ(world.feed(rest[0], kTag), std::multiset{world.posts()[post].uri}) << "the other relay brings it";
 }
 
 }  // namespace
