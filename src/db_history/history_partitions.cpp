@@ -125,12 +125,18 @@ struct HourRow {
   [[nodiscard]] storage::HourPlace place() const { return {key, hour}; }
 };
 
+Result<RingId> key_of(std::string_view bytes) {
+  if (bytes.size() != 32) return fail(ErrorCode::kCorrupt, "database: a key of a hashtag is not one");
+  const auto* data = reinterpret_cast<const std::uint8_t*>(bytes.data());
+  return RingId::from_bytes(std::span<const std::uint8_t, 32>(data, 32));
+}
+
 // Calls `visit` with each hour of the range that has posts, in order, until it says false.
 template <class Visit>
 Result<void> for_each_hour(Connection& db, const HourRange& range, std::int64_t since, Visit visit) {
   Statement row = db.walk(
-      "SELECT t.id, t.tag, t.key, h.hour, h.posts, h.digest FROM history_tags t CROSS JOIN history_hours h "
-      "WHERE"
+      "SELECT t.id, t.tag, t.key, h.hour, h.posts, h.digest, t.kept_from FROM history_tags t CROSS JOIN"
+      " history_hours h WHERE"
       " h.tag = t.id AND t.key BETWEEN ?1 AND ?2 AND h.hour >= ?3 AND (t.key > ?1 OR h.hour >= ?4) AND"
       " (t.key < ?2 OR h.hour <= ?5) ORDER BY t.key, h.hour",
       Blob{key_bytes(range.first.key)}, Blob{key_bytes(range.last.key)}, since, range.first.hour,
@@ -138,11 +144,8 @@ Result<void> for_each_hour(Connection& db, const HourRange& range, std::int64_t 
   for (;;) {
     TRY(const bool found, row.step());
     if (!found) return {};
-    const std::string_view bytes = row.view(2);
-    if (bytes.size() != 32) return fail(ErrorCode::kCorrupt, "database: a key of a hashtag is not one");
-    const auto* data = reinterpret_cast<const std::uint8_t*>(bytes.data());
-    const RingId key = RingId::from_bytes(std::span<const std::uint8_t, 32>(data, 32));
-    if (!visit(HourRow{{row.integer(0), redundancy::Partition::from_name(row.view(1)), {}, {}},
+    TRY(const RingId key, key_of(row.view(2)));
+    if (!visit(HourRow{{row.integer(0), redundancy::Partition::from_name(row.view(1)), row.time(6), {}},
                        key,
                        row.integer(3),
                        static_cast<std::uint64_t>(row.integer(4)),
@@ -196,10 +199,11 @@ Result<std::vector<HistoryEntry>> entries_of(Connection& db, const HourRange& ra
   for (const HourRow& hour : hours) {
     const WallTime begin{std::chrono::hours(hour.hour)};
     const WallTime end = begin + std::chrono::hours(1);
+    const WallTime first = std::max<WallTime>(begin, hour.of.kept_from);  // of older ones some may be left
     Statement row = db.walk(TR_HISTORY_ROWS
                             "WHERE h.tag = ? AND h.published >= ? AND h.published < ?"
                             " ORDER BY h.published DESC, h.tie DESC",
-                            hour.of.id, begin, end);
+                            hour.of.id, first, end);
     for (;;) {
       TRY(const bool found, row.step());
       if (!found) break;
@@ -236,6 +240,38 @@ Task<Result<std::vector<HistoryEntry>>> SqliteHistoryStore::entries(HourRange ra
                                                                     std::optional<HistoryCursor> after,
                                                                     std::size_t limit) {
   return database_.read([=](Connection& db) { return entries_of(db, range, since, after, limit); });
+}
+
+Task<Result<std::vector<storage::HourPlace>>> SqliteHistoryStore::floors(HourRange range, std::size_t limit) {
+  return database_.read([=](Connection& db) -> Result<std::vector<storage::HourPlace>> {
+    std::vector<storage::HourPlace> floors;
+    Statement row = db.query(
+        "SELECT key, kept_from FROM history_tags WHERE key BETWEEN ? AND ? AND kept_from > 0 ORDER BY key"
+        " LIMIT ?",
+        Blob{key_bytes(range.first.key)}, Blob{key_bytes(range.last.key)}, limit);
+    for (;;) {
+      TRY(const bool found, row.step());
+      if (!found) return floors;
+      TRY(const RingId key, key_of(row.view(0)));
+      floors.push_back({key, storage::hour_of(row.time(1))});
+    }
+  });
+}
+
+Task<Result<std::vector<WallTime>>> SqliteHistoryStore::kept_from(
+    std::vector<redundancy::Partition> partitions) {
+  return database_.read(
+      [partitions = std::move(partitions)](Connection& db) -> Result<std::vector<WallTime>> {
+        std::vector<WallTime> times;
+        std::optional<PartitionRow> row;
+        for (std::size_t i = 0; i < partitions.size(); ++i) {
+          if (i == 0 || partitions[i] != partitions[i - 1]) {
+            TRY(row, find_partition(db, partitions[i]));
+          }
+          times.push_back(row ? row->kept_from : WallTime());
+        }
+        return times;
+      });
 }
 
 }  // namespace tagring::db_history

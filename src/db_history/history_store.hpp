@@ -33,6 +33,8 @@ class SqliteHistoryStore : public storage::HistoryStore {
   Task<Result<std::vector<storage::HistoryEntry>>> entries(storage::HourRange range, std::int64_t since,
                                                            std::optional<storage::HistoryCursor> after,
                                                            std::size_t limit) override;
+  Task<Result<std::vector<storage::HourPlace>>> floors(storage::HourRange range, std::size_t limit) override;
+  Task<Result<std::vector<WallTime>>> kept_from(std::vector<redundancy::Partition> partitions) override;
   Task<Result<std::vector<std::optional<storage::HistoryEntry>>>> find(
       std::vector<std::pair<redundancy::Partition, std::string>> posts) override;
   Task<Result<Bucket>> bucket(redundancy::Partition partition, std::int64_t hour,

@@ -8,7 +8,7 @@ using storage::Difference;
 using storage::HourRange;
 
 // A tombstone is for ever, and so is the history: every hour counts.
-constexpr std::int64_t kSince = -kHourMax;
+constexpr std::int64_t kSince = -storage::kHourMax;
 
 }  // namespace
 

@@ -14,6 +14,7 @@ using storage::Difference;
 using storage::HourDigest;
 using storage::HourPlace;
 using storage::HourRange;
+using storage::kHourMax;
 
 std::string text(const HourPlace& place) { return fmt::format("{}~{}", place.key.hex(), place.hour); }
 

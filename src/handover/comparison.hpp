@@ -12,9 +12,6 @@
 
 namespace tagring::handover {
 
-// Hours since 1970, in both directions: far beyond what a time in milliseconds can say.
-inline constexpr std::int64_t kHourMax = std::int64_t{1} << 40U;
-
 // The segment as ranges that do not wrap.
 std::vector<storage::HourRange> hour_ranges(const Segment& keys);
 

@@ -21,6 +21,12 @@ belief::Claim claim_of(const HistoryEntry& entry) {
   return {entry.partition.tag, entry.uri, entry.author, entry.removed, entry.published, entry.changed};
 }
 
+std::vector<redundancy::Partition> partitions_of(const std::vector<HistoryEntry>& entries) {
+  std::vector<redundancy::Partition> partitions;
+  for (const HistoryEntry& entry : entries) partitions.push_back(entry.partition);
+  return partitions;
+}
+
 }  // namespace
 
 Disputes::Disputes(HistoryStore& history, belief::OriginChecker& origins, const Runtime& runtime,
@@ -73,10 +79,13 @@ Task<Result<void>> Disputes::take(std::vector<HistoryEntry> entries, std::string
   // Nobody is to say before what the author will do.
   for (HistoryEntry& entry : entries) entry.changed = std::min(entry.changed, clock_.wall_now());
   CO_TRY(const auto mine, co_await own(entries));
+  CO_TRY(const std::vector<WallTime> kept_from, co_await history_.kept_from(partitions_of(entries)));
   std::vector<HistoryEntry> unknown;
   std::map<std::string, int> probes;  // by host
   for (std::size_t i = 0; i < entries.size(); ++i) {
     HistoryEntry& entry = entries[i];
+    const bool was_let_go = (mine[i] ? mine[i]->published : entry.published) < kept_from[i];
+    if (was_let_go) continue;
     const Key key{entry.partition, entry.uri};
     const auto open = open_.find(key);
     // Another source may have given it a moment ago, so that it is just being written.

@@ -67,6 +67,9 @@ struct HistoryPage {
       0;  // of several: posts of which these did not all say the same, so that they were looked at
 };
 
+// Hours since 1970, in both directions: no post is of so far a time.
+inline constexpr std::int64_t kHourMax = std::int64_t{1} << 40U;
+
 // The posts of a hashtag in one hour, found by place: in the order of keys, then of hours since 1970. It is
 // what replicas compare (reconcile.hpp).
 struct HourPlace {
@@ -167,6 +170,11 @@ class HistoryStore : public overlay::StoredLoad {
   virtual Task<Result<std::vector<HistoryEntry>>> entries(HourRange range, std::int64_t since,
                                                           std::optional<HistoryCursor> after,
                                                           std::size_t limit) = 0;
+  // Of the partitions in the range that were let go of in part (let_go()) the first hour that is kept, in
+  // order, at most that many.
+  virtual Task<Result<std::vector<HourPlace>>> floors(HourRange range, std::size_t limit) = 0;
+  // Of each partition from when on it is kept: nothing older is taken for it.
+  virtual Task<Result<std::vector<WallTime>>> kept_from(std::vector<redundancy::Partition> partitions) = 0;
   // What there is of these posts, each by partition and URI.
   virtual Task<Result<std::vector<std::optional<HistoryEntry>>>> find(
       std::vector<std::pair<redundancy::Partition, std::string>> posts) = 0;
@@ -201,8 +209,8 @@ class HistoryStore : public overlay::StoredLoad {
   // Of partitions with posts, by key, after that one.
   virtual Task<Result<std::vector<Span>>> spans(std::optional<RingId> after, std::size_t limit) = 0;
   // Lets go of the oldest posts of a partition: about `count` at a time, all older than `before`. From then
-  // on nothing as old as these is taken for it. In digests they still count, so that nobody brings them back.
-  // What there is of it after that.
+  // on nothing as old as these is taken for it. In digests they still count, their hours as one, so that who
+  // has them and nothing else shows no difference. What there is of it after that.
   virtual Task<Result<Span>> let_go(redundancy::Partition partition, std::size_t count, WallTime before) = 0;
   // Drops up to that many of the oldest entries of a partition, tombstones included, and from that time on
   // says that it was begun at `at`. How many there were.

@@ -9,6 +9,9 @@ namespace {
 // had until then is here, and the rest comes the next time: 1.6 million posts, or some.
 constexpr std::uint64_t kQuestionsMax = 4'000;
 
+// Places at which a range is cut before it is asked about; one with more of them is cut by the replica first.
+constexpr std::size_t kCutsMax = 64;
+
 std::vector<HourRange> ranges_of(const std::vector<HourDigest>& digests) {
   std::vector<HourRange> ranges;
   for (const HourDigest& digest : digests) ranges.push_back(digest.range);
@@ -33,6 +36,61 @@ bool holds(const HourRange& range, const HistoryEntry& entry) {
   return range.first.key != range.last.key || (hour >= range.first.hour && hour <= range.last.hour);
 }
 
+// The range without what is before the floors: these are in order, and in partitions of the range.
+std::vector<HourRange> above(const std::vector<HourPlace>& floors, const HourRange& range) {
+  const RingId one = RingId::power_of_two(0);
+  std::vector<HourRange> kept;
+  HourPlace from = range.first;
+  for (const HourPlace& floor : floors) {
+    if (floor <= from) continue;
+    if (from.key < floor.key) kept.push_back({from, {floor.key - one, kHourMax}});
+    from = floor;
+  }
+  if (from <= range.last) kept.push_back({from, range.last});
+  return kept;
+}
+
+// Parts of the whole, with those between them, of which nothing is here.
+std::vector<HourDigest> with_gaps(const HourRange& whole, const std::vector<HourDigest>& kept) {
+  std::vector<HourDigest> parts;
+  HourPlace next = whole.first;
+  for (const HourDigest& part : kept) {
+    const HourPlace& first = part.range.first;
+    if (next < first) parts.push_back({{next, {first.key, first.hour - 1}}, 0, 0});
+    parts.push_back(part);
+    next = {part.range.last.key, part.range.last.hour + 1};
+  }
+  if (next <= whole.last) parts.push_back({{next, whole.last}, 0, 0});
+  return parts;
+}
+
+// What the range is cut into where it differs; fewer than two: into nothing. What was let go of here is
+// apart, so that who asks does not take it for a difference.
+Task<Result<std::vector<HourDigest>>> cut(HistoryStore& store, HourDigest own, std::int64_t since,
+                                          CompareLimits limits) {
+  const std::size_t most = (limits.parts - 1) / 2;
+  CO_TRY(const std::vector<HourPlace> floors, co_await store.floors(own.range, most + 1));
+  if (floors.size() <= most) {
+    std::vector<HourRange> kept = above(floors, own.range);
+    if (kept.empty() || kept.front() != own.range) {
+      CO_TRY(const std::vector<HourDigest> digests, co_await store.digests(std::move(kept), since));
+      co_return with_gaps(own.range, digests);
+    }
+    if (own.posts <= limits.leaf) co_return std::vector<HourDigest>();
+  }
+  co_return co_await store.split(own.range, since, limits.parts);
+}
+
+// To be compared: the range, but for what was let go of here. It is never asked about, since it differs for
+// ever once one of its posts was removed elsewhere.
+Task<Result<void>> open_range(HistoryStore& store, HourRange range, std::deque<Comparison>* open) {
+  CO_TRY(const std::vector<HourPlace> floors, co_await store.floors(range, kCutsMax + 1));
+  const bool is_whole = floors.size() > kCutsMax;
+  const std::vector<HourRange> kept = is_whole ? std::vector{range} : above(floors, range);
+  for (const HourRange& part : kept) open->push_back({HourDigest{part, 0, 0}, std::nullopt});
+  co_return Result<void>();
+}
+
 }  // namespace
 
 Task<Result<std::vector<Difference>>> compare(HistoryStore& store, std::vector<Comparison> asked,
@@ -46,11 +104,11 @@ Task<Result<std::vector<Difference>>> compare(HistoryStore& store, std::vector<C
   for (std::size_t i = 0; i < asked.size(); ++i) {
     if (own[i] == asked[i].own && !asked[i].after) continue;
     Difference difference{.index = i, .parts = {}, .entries = {}, .next = {}, .later = room == 0};
-    if (room > 0 && own[i].posts > limits.leaf && !asked[i].after) {
-      CO_TRY(difference.parts, co_await store.split(own[i].range, since, limits.parts));
+    if (room > 0 && !asked[i].after) {
+      CO_TRY(difference.parts, co_await cut(store, own[i], since, limits));
     }
     if (room > 0 && difference.parts.size() < 2) {
-      difference.parts.clear();  // one hour that cannot be cut
+      difference.parts.clear();  // few posts, or one hour
       CO_TRY(difference.entries, co_await store.entries(own[i].range, since, asked[i].after, room));
       if (difference.entries.size() == room) difference.next = HistoryCursor::of(difference.entries.back());
       // A place in an hour says nothing about other hours: these must be whole.
@@ -68,7 +126,8 @@ Task<Result<std::vector<Difference>>> compare(HistoryStore& store, std::vector<C
 Task<Result<Reconciled>> reconcile(HistoryStore& store, HourRange range, std::int64_t since, AskReplica ask,
                                    HearReplica hear, CompareLimits limits) {
   Reconciled done;
-  std::deque<Comparison> open{{HourDigest{range, 0, 0}, std::nullopt}};
+  std::deque<Comparison> open;
+  CO_TRY_VOID(co_await open_range(store, range, &open));
   while (!open.empty()) {
     if (++done.questions > kQuestionsMax)
       co_return fail(ErrorCode::kTooLarge, "there is more that differs; it goes on the next time");
@@ -92,7 +151,9 @@ Task<Result<Reconciled>> reconcile(HistoryStore& store, HourRange range, std::in
                co_await store.digests(ranges_of(difference.parts), since));
         for (std::size_t i = 0; i < mine.size(); ++i) {
           const bool theirs_only = mine[i] != difference.parts[i] && difference.parts[i].posts > 0;
-          if (theirs_only) open.push_back({mine[i], std::nullopt});
+          if (theirs_only) {
+            CO_TRY_VOID(co_await open_range(store, mine[i].range, &open));
+          }
         }
       } else {
         for (const HistoryEntry& entry : difference.entries) {

@@ -51,7 +51,28 @@ class Reconcile : public StoresTest {
     return run(storage::reconcile(
         store, kEverything, 0,
         [&](std::vector<Comparison> asked) { return storage::compare(replica, std::move(asked), 0, limits); },
-        [&](std::vector<HistoryEntry> entries) { return store.put(std::move(entries)); }, limits));
+        [&](std::vector<HistoryEntry> entries) {
+          heard_.insert(heard_.end(), entries.begin(), entries.end());
+          return store.put(std::move(entries));
+        },
+        limits));
+  }
+  // Of what takes were told since, what is of hours of which the store has let go.
+  std::size_t heard_of_let_go(storage::HistoryStore& store) {
+    std::vector<redundancy::Partition> partitions;
+    for (const HistoryEntry& entry : heard_) partitions.push_back(entry.partition);
+    const std::vector<WallTime> kept_from = must(store.kept_from(std::move(partitions)));
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < heard_.size(); ++i)
+      count += storage::hour_of(heard_[i].published) < storage::hour_of(kept_from[i]) ? 1 : 0;
+    heard_.clear();
+    return count;
+  }
+  // So many posts of the hashtag go: the oldest of them.
+  HistoryEntry let_go(storage::HistoryStore& store, const Tag& tag, std::size_t count) {
+    const storage::HistoryPage before = must(store.page(tag, std::nullopt, 1'000'000));
+    must(store.let_go(tag, count, WallTime::max()));
+    return before.entries.back();
   }
   HourDigest digest(storage::HistoryStore& store) { return must(store.digests({kEverything}, 0)).front(); }
   std::vector<HistoryEntry> all(storage::HistoryStore& store) {
@@ -59,6 +80,7 @@ class Reconcile : public StoresTest {
   }
 
  private:
+  std::vector<HistoryEntry> heard_;
   Place elsewhere_{GetParam()};
   std::unique_ptr<Stores> other_;
 };
@@ -187,8 +209,75 @@ TEST_P(Reconcile, WhatOneLetGoIsNotFetchedBackAndNotLostToOthers) {
   EXPECT_EQ(must(here().totals()).let_go, 150U);
   // A real difference beside it is found, and only that changes anything.
   put(there(), {post(9'999, 5)});
-  ASSERT_TRUE(take(here(), there()));
+  const auto done = take(here(), there());
+  ASSERT_TRUE(done);
   EXPECT_EQ(all(here()).size(), 1'851U);
+  EXPECT_LE(done->entries, CompareLimits{}.leaf);
+  EXPECT_EQ(heard_of_let_go(here()), 0U);
+}
+
+// Removals and late posts of the time that one let go of differ for ever, and in every round.
+TEST_P(Reconcile, WhatEitherLetGoIsNotSentWhateverElseDiffers) {
+  for (const std::uint64_t tags : {3U, 20U, 80U}) {
+    const std::uint64_t first = tags * 100'000;  // so that none is in two runs
+    std::vector<HistoryEntry> entries;
+    for (std::uint64_t i = 0; i < tags * 40; ++i) entries.push_back(post(first + i, tags));
+    put(here(), entries);
+    put(there(), entries);
+    std::vector<HistoryEntry> removed;
+    for (std::uint64_t i = 0; i < tags; ++i) {
+      const Tag tag = Tag::from_canonical(fmt::format("tag{}", i));
+      removed.push_back(let_go(here(), tag, 20));
+      removed.back().removed = true;
+      if (i % 3 == 0) let_go(there(), tag, i % 2 == 0 ? 10 : 30);
+    }
+    put(there(), removed);
+    std::vector<HistoryEntry> fresh;
+    for (std::uint64_t i = 0; i < tags; i += 5) {
+      fresh.push_back({Tag::from_canonical(fmt::format("tag{}", i)),
+                       fmt::format("https://a.example/{}", first + i), "https://a.example/users/u",
+                       WallTime(std::chrono::hours(483'000 + 1'000 * tags + i))});
+    }
+    put(there(), fresh);
+    const auto taken = take(here(), there());
+    ASSERT_TRUE(taken);
+    EXPECT_GE(taken->entries, fresh.size());
+    EXPECT_EQ(heard_of_let_go(here()), 0U);
+    for (const HistoryEntry& entry : fresh)
+      EXPECT_EQ(must(here().find({{entry.partition, entry.uri}})).front(), entry);
+    ASSERT_TRUE(take(there(), here()));
+    EXPECT_EQ(heard_of_let_go(there()), 0U);
+    // From now on nothing is told to either, and little is asked.
+    for (auto* asks : {&here(), &there()}) {
+      const auto done = take(*asks, asks == &here() ? there() : here());
+      ASSERT_TRUE(done);
+      EXPECT_EQ(done->entries, 0U) << tags;
+      EXPECT_LE(done->questions, 2 + tags / 10) << tags;
+    }
+  }
+}
+
+TEST_P(Reconcile, OfAnHourOfWhichSomeWasLetGoOnlyTheRestIsSent) {
+  std::vector<HistoryEntry> entries;
+  for (int i = 0; i < 100; ++i) {
+    entries.push_back({"cats"_tag, fmt::format("https://a.example/{}", i), "https://a.example/u",
+                       WallTime(std::chrono::hours(480'000) + std::chrono::minutes(i))});
+  }
+  put(here(), entries);
+  put(there(), entries);
+  must(here().let_go("cats"_tag, 30, WallTime::max()));
+  EXPECT_EQ(must(here().kept_from({"cats"_tag, "dogs"_tag})),
+            (std::vector{entries[30].published - std::chrono::minutes(1) + Duration(1), WallTime()}));
+  EXPECT_EQ(must(here().floors(kEverything, 9)),
+            (std::vector<storage::HourPlace>{{"cats"_tag.key(), 480'000}}));
+  HistoryEntry late = entries[40];
+  late.uri += "/late";
+  put(there(), {late});
+  ASSERT_TRUE(take(here(), there()));
+  EXPECT_EQ(must(here().find({{late.partition, late.uri}})).front(), late);
+  EXPECT_EQ(all(here()).size(), 71U);
+  ASSERT_TRUE(take(there(), here()));
+  EXPECT_EQ(digest(here()), digest(there()));
 }
 
 TEST_P(Reconcile, APostThatOneTookDownStaysWithTheOthers) {

@@ -361,6 +361,30 @@ TEST_F(DisputesTest, WhatWasDroppedMeanwhileIsNotPutBack) {
   EXPECT_THAT(all(), IsEmpty());
 }
 
+TEST_F(DisputesTest, WhatWasLetGoIsNotLookedAtWhoeverHasIt) {
+  HistoryEntry old = entry();
+  old.uri = "https://post.example/old";
+  old.published -= std::chrono::hours(1);
+  servers.publish(kUri, kAuthor, "cats", kDate);
+  servers.publish(old.uri, kAuthor, "cats", old.published);
+  have(old);
+  have(entry());
+  ASSERT_TRUE(run(stores->history.let_go("cats"_tag, 1, WallTime::max())));
+  for (const bool removed : {false, true}) {
+    old.removed = removed;
+    hear(old);
+    adopt(old, kC);
+    pass(minutes(20));
+  }
+  EXPECT_EQ(servers.asked_in_all(), 0);
+  EXPECT_EQ(disputes.counters().raised, 0U);
+  // What is kept is, whatever date others have.
+  HistoryEntry wrong = entry(/*removed=*/true);
+  wrong.published = old.published;
+  hear(wrong);
+  EXPECT_EQ(disputes.open(), 1U);
+}
+
 TEST_F(DisputesTest, WhatItsAuthorDoesNotWishToBeFoundIsNotKeptOnAnOwnersWord) {
   servers.publish(kUri, kAuthor, "cats", kDate);
   servers.join(kAuthor, /*indexable=*/false, "");
