@@ -25,7 +25,11 @@ void NodeControl::add_routes(Routes& routes) {
 
 Task<Reply> NodeControl::leave() {
   co_await actions_.leave();
-  co_return json::object{{"left", true}};
+  const json::object status = actions_.status();
+  co_return json::object{{"left", true},
+                         {"relay", rings_.left(Ring::kRelay)},
+                         {"storage", rings_.left(Ring::kStorage)},
+                         {"owed", status.at("owed")}};
 }
 
 Reply NodeControl::log_in(const json::object& body) {

@@ -14,8 +14,6 @@
 
 namespace tagring::client {
 namespace {
-constexpr Duration kTimeout = std::chrono::minutes(10);  // leaving takes as long as handing over
-
 // It may well be there.
 bool may_not_use(const std::filesystem::path& folder, const std::string& socket) {
   if (::access(folder.c_str(), X_OK) != 0) return errno == EACCES;
@@ -52,7 +50,7 @@ void add_control_options(CLI::App& command, ControlOptions& options) {
 }
 
 Result<json::object> ask_node(const ControlOptions& options, std::string method, std::string target,
-                              const json::object& body) {
+                              const json::object& body, Duration timeout) {
   TRY(const std::filesystem::path data, config::Config::data_in(options.config));
   HttpRequest request;
   request.method = std::move(method);
@@ -61,7 +59,7 @@ Result<json::object> ask_node(const ControlOptions& options, std::string method,
   if (const std::string user = cli::user_name(); !user.empty())
     request.headers.add(std::string(administrators::kUserField), user);
   const std::string socket = data / "control.sock";
-  const Result<HttpResponse> response = net::call_control_socket(socket, std::move(request), kTimeout);
+  const Result<HttpResponse> response = net::call_control_socket(socket, std::move(request), timeout);
   if (!response && may_not_use(data, socket)) {
     return fail(ErrorCode::kDenied,
                 fmt::format("only the node's own user and root may use {}: sudo tagring …", socket));

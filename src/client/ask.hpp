@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/json.hpp"
+#include "base/time.hpp"
 #include "cli/exit.hpp"
 #include "client/commands.hpp"
 
@@ -22,10 +23,12 @@ struct ControlOptions {
 // Adds --config and --json.
 void add_control_options(CLI::App& command, ControlOptions& options);
 
+inline constexpr Duration kAnswerTimeout = std::chrono::minutes(10);
+
 // The node's answer; its error if the status is not 200. kUnavailable if no node runs, saying how to start
 // it, or that what runs here is a front, and where to ask.
 Result<json::object> ask_node(const ControlOptions& options, std::string method, std::string target,
-                              const json::object& body = {});
+                              const json::object& body = {}, Duration timeout = kAnswerTimeout);
 
 // Prints that answer: as JSON if that is wanted, else by `print`, or the line. The exit code.
 int tell(const ControlOptions& options, const Result<json::object>& answer,

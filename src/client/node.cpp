@@ -1,6 +1,10 @@
 // tagring login, move, leave: the node as a whole, for who may use its control socket.
+#include <algorithm>
+#include <array>
+#include <chrono>
 #include <fmt/core.h>
 #include <memory>
+#include <thread>
 #include <utility>
 
 #include "cli/one_of.hpp"
@@ -8,6 +12,10 @@
 
 namespace tagring::client {
 namespace {
+
+constexpr Duration kLeavingTimeout = std::chrono::hours(24);  // up to an hour for each place
+constexpr Duration kDrainMax = std::chrono::minutes(3);
+constexpr Duration kDrainPause = std::chrono::seconds(1);
 
 struct LoginOptions {
   ControlOptions control;
@@ -98,9 +106,60 @@ int move(const MoveOptions& options) {
   return tell(options.control, ask_node(options.control, "POST", "/move", {{"to", options.to}}), print_move);
 }
 
+void print_left(const json::object& answer, const char* name) {
+  const json::object* ring = json::get_object(answer, name);
+  if (ring == nullptr) return;
+  fmt::print("{:<8} {} places handed over{}\n", name, number_of(*ring, "handed_over"),
+             has_items(*ring, "not_handed_over") ? ", but not these:" : "");
+  json::for_each(json::find(*ring, "not_handed_over"), [](const json::value& element) {
+    const json::object& place = element.get_object();
+    fmt::print("  place {}: {}\n", number_of(place, "vserver"), json::text_of(place, "because"));
+  });
+}
+
+bool is_handed_over(const json::object& answer) {
+  return std::ranges::none_of(std::array{"relay", "storage"}, [&](const char* name) {
+    const json::object* ring = json::get_object(answer, name);
+    return ring != nullptr && has_items(*ring, "not_handed_over");
+  });
+}
+
+void print_leaving(const json::object& answer) {
+  fmt::print("left both rings\n");
+  print_left(answer, "relay");
+  print_left(answer, "storage");
+  const std::int64_t owed = number_of(answer, "owed");
+  if (!is_handed_over(answer))
+    fmt::print(
+        "What those places owned is at its other owners, from whom the next nodes fetch it, and this node "
+        "sends them its posts.\n");
+  if (owed != 0) fmt::print("{} posts wait for owners to take them.\n", owed);
+  fmt::print("{}\n", is_handed_over(answer) && owed == 0
+                         ? "Stop the node now."
+                         : "Stop the node when \"tagring status\" has shown for some minutes that none waits "
+                           "for owners to take.");
+}
+
+// The number of posts that the node owes in the end.
+std::int64_t wait_for_outbox(const ControlOptions& options, std::int64_t owed) {
+  const auto end = std::chrono::steady_clock::now() + kDrainMax;
+  while (owed != 0 && std::chrono::steady_clock::now() < end) {
+    std::this_thread::sleep_for(kDrainPause);
+    const Result<json::object> status = ask_node(options, "GET", "/status");
+    if (!status) break;
+    owed = number_of(*status, "owed");
+  }
+  return owed;
+}
+
 int leave(const ControlOptions& options) {
-  return tell(options, ask_node(options, "POST", "/leave"),
-              "left both rings; what this node owned is with its successors. Stop it now.");
+  if (!options.json) fmt::print(stderr, "handing over what this node owns, as long as that takes\n");
+  Result<json::object> answer = ask_node(options, "POST", "/leave", {}, kLeavingTimeout);
+  if (!answer) return report(answer.error());
+  const std::int64_t owed = wait_for_outbox(options, number_of(*answer, "owed"));
+  (*answer)["owed"] = owed;
+  tell(options, answer, print_leaving);
+  return is_handed_over(*answer) && owed == 0 ? kExitOk : kExitFailed;
 }
 
 }  // namespace
@@ -136,7 +195,9 @@ void add_leave(CLI::App& app, int& status) {
   CLI::App* command = app.add_subcommand("leave", "Hand over what a node owns and leave both rings");
   add_control_options(*command, *options);
   command->footer(
-      "Stop the node afterwards. Started again, it joins as a new member.\n"
+      "It fails if a place could not be handed over or posts still wait for their owners, and says which: "
+      "the "
+      "node should run on until none waits. Started again, it joins as a new member.\n"
       "Example:\n  tagring leave && systemctl disable --now tagring.socket tagring");
   command->callback([options, &status] { status = leave(*options); });
 }

@@ -208,8 +208,16 @@ Task<Result<void>> Transfer::take_over_from(Ring ring, ring::Contact leaver, rin
   const auto from = RingId::from_hex(json::text_of(answer, "from"));
   const auto to = RingId::from_hex(json::text_of(answer, "to"));
   if (!from || to != leaver.id) co_return fail(ErrorCode::kInvalid, "the leaver names no segment of its own");
+  const Segment segment{*from, *to};
+  const std::pair<Ring, RingId> taker(ring, asked.id);
+  const auto last = taken_over_.find(taker);
+  if (last != taken_over_.end() && last->second.leaver == leaver && last->second.segment == segment &&
+      clock_.now() - last->second.done < kPatience)
+    co_return Result<void>();
   const Round round{1, clock_.now()};
-  co_return co_await fetch_from(leaver.origin(), ring, std::move(asked), {*from, *to}, round);
+  CO_TRY_VOID(co_await fetch_from(leaver.origin(), ring, std::move(asked), segment, round));
+  taken_over_.insert_or_assign(taker, TakenOver{std::move(leaver), segment, clock_.now()});
+  co_return Result<void>();
 }
 
 }  // namespace tagring::handover

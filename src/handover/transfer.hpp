@@ -3,6 +3,7 @@
 // successor.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -53,6 +54,7 @@ class Transfer {
   void segment_changed(Ring ring, ring::Vserver& vserver);
   // Copies the segment of a leaver, who asked that vserver of ours. Anybody could have asked so: the leaver
   // is asked whether it leaves, and what it hands over is what it says then. kBusy while that is being done.
+  // A leaver who has heard no answer to that asks again, and what has just been copied is not copied twice.
   [[nodiscard]] Task<Result<void>> take_over(Ring ring, ring::Contact asked, ring::TakeOver request);
   // storage::Observer::fetch_partition.
   [[nodiscard]] Task<Result<void>> fetch_partition(std::string origin, ring::Contact requester,
@@ -75,6 +77,11 @@ class Transfer {
 
     [[nodiscard]] Instant end() const;
   };
+  struct TakenOver {
+    ring::Contact leaver;
+    Segment segment;
+    Instant done;
+  };
   Task<void> fill(Ring ring, RingId vserver);
   Task<Result<void>> take_over_from(Ring ring, ring::Contact leaver, ring::Contact asked);
   Task<Result<void>> fetch_in_round(std::string origin, Ring ring, ring::Contact requester, Segment positions,
@@ -92,7 +99,8 @@ class Transfer {
   Clock& clock_;
   Log& log_;
   std::set<std::pair<Ring, RingId>> filling_;
-  std::set<std::pair<Ring, RingId>> taking_over_;  // from these
+  std::set<std::pair<Ring, RingId>> taking_over_;            // from these
+  std::map<std::pair<Ring, RingId>, TakenOver> taken_over_;  // last, by the vserver that was asked
   std::uint64_t fetched_ = 0;
   TaskGroup tasks_;
 };

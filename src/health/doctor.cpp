@@ -88,7 +88,7 @@ Doctor::OtherNodes Doctor::others() const {
 Check Doctor::look_at_rings() const {
   std::string missing;
   for (const Ring ring : {Ring::kRelay, Ring::kStorage})
-    if (!patient_.rings.of(ring).is_member())
+    if (patient_.rings.has_left(ring) || !patient_.rings.of(ring).is_member())
       missing += fmt::format("{}{}", missing.empty() ? "" : " and ", ring::to_string(ring));
   if (missing.empty()) return well("rings", "member of the relay ring and of the storage ring");
   if (patient_.rings.has_left(Ring::kRelay))
@@ -259,7 +259,7 @@ void Doctor::note_request(const HttpRequest& request, bool is_probe) {
 json::object Doctor::readiness() const {
   json::array because;
   for (const Ring ring : {Ring::kRelay, Ring::kStorage})
-    if (!patient_.rings.of(ring).is_member())
+    if (patient_.rings.has_left(ring) || !patient_.rings.of(ring).is_member())
       because.emplace_back(fmt::format(
           "{} the {} ring", patient_.rings.has_left(ring) ? "has left" : "not on", ring::to_string(ring)));
   if (!patient_.rings.is_reached()) because.emplace_back("no other node has reached this one lately");

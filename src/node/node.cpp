@@ -112,6 +112,8 @@ Task<Result<void>> Node::start() {
   if (parts_->instances.moving.is_on_rings()) {
     parts_->rings.service.start();
     parts_->rings.balancer.start();
+  } else {
+    parts_->rings.service.stay_away();
   }
   parts_->relay.announcer.start();
   parts_->relay.followers.start();

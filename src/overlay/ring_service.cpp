@@ -34,7 +34,7 @@ class RingService::HttpPeers final : public ring::Peers {
     envelope.incarnation = to.incarnation;
     const Ring ring = request.ring;
     envelope.request = std::move(request);
-    if (service_.of(ring).find(to.id) != nullptr) co_return co_await service_.dispatch(std::move(envelope));
+    if (service_.is_here(ring, to)) co_return co_await service_.dispatch(std::move(envelope));
 
     Result<Url> url = Url::parse(to.origin() + std::string(kPath));
     if (!url) co_return std::unexpected(std::move(url).error());
@@ -109,6 +109,12 @@ Task<void> RingService::stop() {
   co_await tasks_.join();
   co_await relay_->stop();
   co_await storage_->stop();
+}
+
+// Of a ring that it has left, another node may stand in this one's places: the one whose name it has now.
+bool RingService::is_here(Ring ring, const ring::Contact& contact) const {
+  if (has_left(ring) && contact.origin() != options_.contacts.front().origin()) return false;
+  return of(ring).find(contact.id) != nullptr;
 }
 
 // --- answering ---------------------------------------------------------------------------------------------
@@ -356,69 +362,7 @@ Task<ring::Membership::Found> RingService::find_bootstrap(Ring ring) {
   co_return std::move(search.found);
 }
 
-// --- leaving -----------------------------------------------------------------------------------------------
-
-Task<void> RingService::leave(Ring ring) {
-  left_.insert(ring);
-  for (const auto& vserver : of(ring).vservers()) co_await leave_place(ring, vserver.get(), false);
-}
-
-Task<Result<Segment>> RingService::give_up_place(Ring ring, std::uint8_t number) {
-  Segment owned;
-  Segment* place = &owned;
-  const auto hand_over = [this, ring, place](ring::Vserver* vserver) {
-    *place = vserver->owned().value_or(Segment{});
-    return leave_place(ring, vserver, true);
-  };
-  CO_TRY_VOID(co_await of(ring).give_up_place(number, hand_over));
-  co_return owned;
-}
-
-Task<Result<void>> RingService::leave_place(Ring ring, ring::Vserver* vserver, bool must_hand_over) {
-  const std::optional<Segment> segment = vserver->owned();
-  const std::vector<ring::Contact> successors = vserver->successors().copy();
-  const std::optional<ring::Contact> predecessor = vserver->predecessor();
-  const std::string own = vserver->self().origin();
-  if (must_hand_over && (!segment || successors.empty() || vserver->missing()))
-    co_return fail(ErrorCode::kBusy, "nobody could take over from that vserver now");
-  co_await vserver->stop();
-  // What is handed over to this node itself is here already.
-  bool handed_over = must_hand_over && successors.front().origin() == own;
-  for (const ring::Contact& successor : successors) {
-    // When the whole node leaves, a vserver of our own leaves too.
-    if (handed_over || !segment || successor.origin() == own) continue;
-    ring::Request request;
-    request.ring = ring;
-    request.body = ring::TakeOver{vserver->self(), *segment};
-    const Instant deadline = clock_.now() + std::chrono::minutes(5);
-    leaving_[{ring, vserver->self().id}] = *segment;
-    const Result<ring::Reply> taken = co_await peers_->call(successor, std::move(request), deadline);
-    leaving_.erase({ring, vserver->self().id});
-    handed_over = taken.has_value();
-    // Who stands behind the successor is not the next owner.
-    if (must_hand_over) break;
-  }
-  if (must_hand_over && !handed_over) {
-    vserver->start();
-    co_return fail(ErrorCode::kUnavailable, "the successor does not take over");
-  }
-  vserver->leave();
-  std::vector<ring::Contact> neighbours = successors;
-  neighbours.resize(std::min<std::size_t>(1, neighbours.size()));
-  if (predecessor) neighbours.push_back(*predecessor);
-  for (const ring::Contact& neighbour : neighbours) {
-    ring::Request request;
-    request.ring = ring;
-    request.body = ring::Nudge{};
-    co_await peers_->call(neighbour, std::move(request), clock_.now() + options_.tuning.call_timeout);
-  }
-  co_return Result<void>();
-}
-
-std::optional<Segment> RingService::leaving(Ring ring, const RingId& vserver) const {
-  const auto found = leaving_.find({ring, vserver});
-  return found == leaving_.end() ? std::nullopt : std::optional(found->second);
-}
+// --- questions to owners ----------------------------------------------------------------------------------
 
 Task<Result<ring::Load>> RingService::ask_load(Ring ring, ring::Contact owner, Segment segment) {
   ring::Request request;

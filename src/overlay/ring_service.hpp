@@ -80,9 +80,15 @@ class RingService {
   // The same of the node that has that origin, or any URL below it.
   [[nodiscard]] bool is_blocked_at(std::string_view url) const { return is_blocked(host_of(url)); }
   // Hands a ring's data over and leaves it: asks each vserver's successor to take over, then stops answering.
+  // What nobody takes over goes to its owners post by post (Observer::gave_up). The node looks up owners as
+  // before, through those it knows. Who asks while it leaves waits until it has.
   [[nodiscard]] Task<void> leave(Ring ring);
+  // In place of start(): the node has left the rings before.
+  void stay_away();
   // It does so, or has: until a restart the node does not come back.
   [[nodiscard]] bool has_left(Ring ring) const { return left_.contains(ring); }
+  // What became of the places that it had: {"handed_over", "not_handed_over": [{"vserver", "because"}]}.
+  [[nodiscard]] json::object left(Ring ring) const;
   // Gives up one vserver as in leave(), but only once somebody has taken its keys over. What it owned.
   [[nodiscard]] Task<Result<Segment>> give_up_place(Ring ring, std::uint8_t number);
   // What a vserver of this node hands over now, because it leaves.
@@ -120,7 +126,16 @@ class RingService {
   Task<std::vector<std::string>> ask_domain(std::string domain);
   Task<Result<Announced>> ask_origin(std::string origin, Ring ring);
   void note_outcome(const std::string& origin, const Result<Announced>& found);
-  Task<Result<void>> leave_place(Ring ring, ring::Vserver* vserver, bool must_hand_over);
+  struct Left {
+    unsigned handed_over = 0;
+    json::array not_handed_over;
+  };
+  [[nodiscard]] bool is_here(Ring ring, const ring::Contact& contact) const;
+  Task<Result<void>> leave_place(Ring ring, ring::Vserver* vserver);
+  Task<Result<void>> move_away(Ring ring, ring::Vserver* vserver);
+  Task<Result<void>> hand_over(Ring ring, ring::Vserver* vserver);
+  Task<Result<void>> ask_to_take_over(Ring ring, ring::Vserver* vserver);
+  Task<void> step_down(Ring ring, ring::Vserver* vserver);
   Task<Result<ring::Reply>> dispatch(ring::Envelope envelope);
 
   Options options_;
@@ -131,9 +146,9 @@ class RingService {
   json::object dead_ends_;
   std::optional<Instant> reached_;  // when another node called last
   std::map<std::pair<Ring, RingId>, Segment> leaving_;
-  std::set<Ring> left_;
+  std::map<Ring, Left> left_;
   std::map<Ring, std::string> first_;  // of those that look for a ring as this node does, the least origin
-  std::unique_ptr<HttpPeers> peers_;
+  std::unique_ptr<ring::Peers> peers_;
   std::unique_ptr<ring::Membership> relay_;
   std::unique_ptr<ring::Membership> storage_;
   Rng rng_;

@@ -9,7 +9,7 @@ json::object rings_status(RingService& rings, const Balancer& balancer) {
   for (const Ring which : {Ring::kRelay, Ring::kStorage}) {
     const ring::Membership& membership = rings.of(which);
     double share = 0;
-    bool serving = rings.is_reached();
+    bool serving = rings.is_reached() && !rings.has_left(which);
     for (const auto& vserver : membership.vservers()) {
       const std::optional<Segment> owned = vserver->owned();
       if (owned)
@@ -19,7 +19,7 @@ json::object rings_status(RingService& rings, const Balancer& balancer) {
     const auto& vservers = membership.vservers();
     const double estimate = vservers.empty() ? 0 : vservers.front()->estimated_size();
     const Balancer::State balance = balancer.state(which);
-    all[ring::to_string(which)] = json::object{{"member", membership.is_member()},
+    all[ring::to_string(which)] = json::object{{"member", membership.is_member() && !rings.has_left(which)},
                                                {"left", rings.has_left(which)},
                                                {"serving", serving},
                                                {"share", share},

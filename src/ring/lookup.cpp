@@ -22,7 +22,8 @@ Task<Result<Owner>> Vserver::lookup(RingId key, std::vector<Contact> via, Lookup
   // Contacts still to ask, the best last; answers of the latest go on top.
   std::vector<Contact> to_ask = via.empty() ? answer_find(key).closer : std::move(via);
   std::ranges::reverse(to_ask);
-  std::set<RingId> asked = {self_.id};
+  std::set<RingId> asked;
+  if (standing_ != Standing::kOutside) asked.insert(self_.id);  // else another node may stand there
   std::set<RingId> answered;
   if (is_member()) answered.insert(self_.id);
   std::size_t calls = 0;

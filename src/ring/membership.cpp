@@ -48,9 +48,13 @@ Membership::Membership(Vserver::Environment environment, Options options, Ring r
 
 void Membership::start(Founding founding) { tasks_.spawn("bring_up", bring_up(founding)); }
 
-Task<void> Membership::stop() {
+Task<void> Membership::stop_joining() {
   tasks_.cancel();
   co_await tasks_.join();
+}
+
+Task<void> Membership::stop() {
+  co_await stop_joining();
   for (Vserver* vserver : snapshot()) co_await vserver->stop();
 }
 
@@ -147,13 +151,13 @@ Task<Result<Owner>> Membership::find_owner(RingId key) {
   if (nearest == nullptr && vservers_.empty() && !idle_.empty()) {
     // A node without a vserver asks through others.
     nearest = idle_.front().get();
-    Found found = co_await find_others();
-    via = std::move(found.members);
+    via = co_await entrances();
   }
   if (nearest == nullptr || (!nearest->is_member() && via.empty()))
     co_return fail(ErrorCode::kUnavailable, "this node has not joined the ring yet");
   Result<Owner> owner = co_await look_up(nearest, key, std::move(via));
   if (owner) routes_.put(*owner, environment_.clock.now());
+  if (!owner) entrances_.clear();  // they may all be gone
   co_return owner;
 }
 
@@ -180,7 +184,7 @@ bool Membership::is_believed(const Owner& owner, const RingId& key) const {
   return known && is_as_close(owner, *known, key);
 }
 
-Vserver* Membership::find(const RingId& id) {
+Vserver* Membership::find(const RingId& id) const {
   for (const auto* list : {&vservers_, &idle_}) {
     for (const auto& vserver : *list) {
       if (vserver->self().id == id) return vserver.get();
@@ -262,6 +266,11 @@ Task<Result<void>> Membership::give_up_place(std::uint8_t number,
   co_return handed_over;
 }
 
+void Membership::stay_away() {
+  std::ranges::move(vservers_, std::back_inserter(idle_));
+  vservers_.clear();
+}
+
 // --- splits ------------------------------------------------------------------------------------------------
 
 Task<void> Membership::watch_for_splits() {
@@ -314,12 +323,25 @@ Task<bool> Membership::meet_others(Vserver* vserver, std::vector<Contact> via, b
   co_return co_await vserver->meet(std::move(owner->contact));
 }
 
-// Of the members, those of other nodes.
+// Of the members, those of other nodes. Where this node stands nowhere, another may stand in its places: the
+// one whose name it has now.
 Task<Membership::Found> Membership::find_others() {
   Found found = co_await bootstrap_();
-  std::erase_if(found.members, [this](const Contact& contact) { return find(contact.id) != nullptr; });
+  std::erase_if(found.members, [this](const Contact& contact) {
+    return contact.origin() == origin_ || (!vservers_.empty() && find(contact.id) != nullptr);
+  });
   std::erase(found.seekers, origin_);
   co_return found;
+}
+
+// Not asked for anew at each look-up: whoever publishes much looks up much.
+Task<std::vector<Contact>> Membership::entrances() {
+  if (entrances_.empty() || environment_.clock.now() >= entrances_until_) {
+    Found found = co_await find_others();
+    entrances_ = std::move(found.members);
+    entrances_until_ = environment_.clock.now() + options_.route_lifetime;
+  }
+  co_return entrances_;
 }
 
 }  // namespace tagring::ring

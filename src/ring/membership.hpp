@@ -68,11 +68,15 @@ class Membership {
   // them here. If that fails the vserver stays.
   [[nodiscard]] Task<Result<void>> give_up_place(std::uint8_t number,
                                                  std::function<Task<Result<void>>(Vserver*)> hand_over);
+  // Looks for no ring any more, and takes no place of itself: the node is about to leave.
+  [[nodiscard]] Task<void> stop_joining();
+  // Nor does it begin to: all its places are free from the start.
+  void stay_away();
   // Contacts of the places that are free.
   [[nodiscard]] std::vector<Contact> free_places() const;
 
   // The vserver of this node with that ID, on the ring or not, or null. Lives as long as this.
-  [[nodiscard]] Vserver* find(const RingId& id);
+  [[nodiscard]] Vserver* find(const RingId& id) const;
   // The vserver of this node that serves `key` now, or null.
   [[nodiscard]] Vserver* serving(const RingId& key);
   // The same, but owning suffices.
@@ -102,6 +106,7 @@ class Membership {
   Task<void> check_split();
   Task<bool> meet_others(Vserver* vserver, std::vector<Contact> via, bool secure);
   Task<Found> find_others();
+  Task<std::vector<Contact>> entrances();
   Vserver* any_member();
   Task<Result<Owner>> look_up(Vserver* from, RingId key, std::vector<Contact> via);
   [[nodiscard]] bool is_believed(const Owner& owner, const RingId& key) const;
@@ -117,6 +122,8 @@ class Membership {
   RouteCache secured_;  // what secure look-ups found
   std::vector<std::unique_ptr<Vserver>> vservers_;
   std::vector<std::unique_ptr<Vserver>> idle_;  // free places
+  std::vector<Contact> entrances_;  // members, for look-ups of a node without a place; empty: not known
+  Instant entrances_until_;
   std::string origin_;
   std::string first_;                 // of those that look for the ring, the least origin
   Instant first_since_;               // it has been the least

@@ -176,7 +176,7 @@ Task<Result<Owner>> Vserver::secure_lookup(RingId key, std::vector<Contact> via,
   std::ranges::reverse(search.first_hops);
   search.calls_left = environment_.tuning.secure_calls;
   search.deadline = environment_.clock.now() + kTimeouts * environment_.tuning.call_timeout;
-  search.asked = {self_.id};
+  if (standing_ != Standing::kOutside) search.asked = {self_.id};
   if (is_member()) search.answered = {self_.id};
 
   std::vector<Task<bool>> paths;

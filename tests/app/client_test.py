@@ -129,6 +129,23 @@ class Client(unittest.TestCase):
         self.server.answers["/move"] = {"moved": None, "instances": [], "groups": []}
         self.assertEqual(self.run_it("move"), "this node has not moved\n")
 
+    def test_leaving_fails_while_not_all_is_with_its_owners(self):
+        whole = {"handed_over": 4, "not_handed_over": []}
+        left = {"left": True, "relay": whole, "storage": whole, "owed": 0}
+        self.server.answers = {"/leave": left, "/status": {"owed": 0}}
+        shown = self.run_it("leave")
+        self.assertRegex(shown, "relay +4 places handed over\nstorage +4 places handed over\nStop the node now.")
+        self.server.answers["/leave"] = {**left, "owed": 3}
+        self.assertIn("Stop the node now.", self.run_it("leave"))
+        self.assertEqual(self.server.asked[-1], ("/status", {}), "it has waited")
+        self.server.answers["/leave"] = {**left, "storage": {"handed_over": 3, "not_handed_over": [{"vserver": 7, "because": "n2.example: refused"}]}}
+        shown = self.run_it("leave", code=1)
+        self.assertRegex(shown, "storage +3 places handed over, but not these:\n  place 7: n2.example: refused\n")
+        self.assertIn('Stop the node when "tagring status" has shown', shown)
+        self.assertEqual(json.loads(self.run_it("leave", "--json", code=1)), self.server.answers["/leave"])
+        self.server.answers = {"/leave": {**left, "owed": 3}}
+        self.assertIn("3 posts wait for owners to take them", self.run_it("leave", code=1))
+
     def test_status_and_the_list_of_instances_say_that_the_node_has_moved(self):
         there = "https://tags.example.com"
         status = {"origin": "https://tags.example.net", "ready": True, "because": [], "problems": [], "rings": {}}

@@ -205,6 +205,14 @@ TEST_F(Neighbour, IsAskedWhetherItLeavesBeforeAnythingIsCopied) {
   };
   EXPECT_EQ(say_that_it_leaves().status, 200);
   EXPECT_EQ(asked_from.front(), own.hex()) << "what it says itself that it hands over";
+
+  // Whose answer was lost asks again. Later it may have more.
+  const std::size_t pages = asked_from.size();
+  EXPECT_EQ(say_that_it_leaves().status, 200);
+  EXPECT_EQ(asked_from.size(), pages) << "it has just been copied";
+  settle(std::chrono::minutes(2));
+  EXPECT_EQ(say_that_it_leaves().status, 200);
+  EXPECT_EQ(asked_from.size(), 2 * pages);
 }
 
 TEST_F(Neighbour, IsTakenOverFromOnceAtATime) {
