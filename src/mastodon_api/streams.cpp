@@ -30,10 +30,7 @@ Streams::~Streams() {
   while (!readers_.empty()) readers_.begin()->first->close();
 }
 
-void Streams::start() {
-  tasks_.spawn("former_readers", forget_former());
-  tasks_.spawn("readers", look_again());
-}
+void Streams::start() { tasks_.spawn("former_readers", forget_former()); }
 
 Task<void> Streams::stop() {
   tasks_.cancel();
@@ -48,11 +45,12 @@ Task<void> Streams::forget_former() {
 
 // What others wanted when its readers came they may want no more.
 Task<void> Streams::look_again() {
-  for (;;) {
+  while (!by_tag_.empty()) {
     const Instant next = clock_.now() + kLookEvery;
     co_await clock_.sleep_until(next);
     for (const auto& [tag, readers] : by_tag_) bring(tag, *readers.begin());
   }
+  looks_again_ = false;
 }
 
 std::shared_ptr<LiveReader> Streams::open(bool is_socket, IpAddress peer) {
@@ -84,6 +82,7 @@ bool Streams::offers(const Tag& tag) const { return blocks_.of_tag(tag.canonical
 void Streams::listens(LiveReader* reader, const Tag& tag) {
   by_tag_[tag].insert(reader);
   bring(tag, reader);
+  if (!std::exchange(looks_again_, true)) tasks_.spawn("readers", look_again());
 }
 
 void Streams::bring(const Tag& tag, LiveReader* reader) {

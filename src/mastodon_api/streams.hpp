@@ -87,7 +87,8 @@ class Streams final : public ApiPart, public LiveReader::Owner {
   std::map<LiveReader*, Place> readers_;
   std::map<Tag, std::set<LiveReader*>> by_tag_;
   std::map<Tag, budget::Share> subscribed_;  // for readers; of who came first
-  std::map<Tag, Instant> left_;              // by the last reader; each has one task that waits
+  bool looks_again_ = false;
+  std::map<Tag, Instant> left_;  // by the last reader; each has one task that waits
   TaskGroup tasks_;
 };
 
