@@ -38,7 +38,8 @@ Task<HttpResponse> Follows::follow(fediverse::Activity activity, fediverse::Remo
 // follows by a later one it would end that.
 Task<HttpResponse> Follows::refuse_undone(std::string object, std::string id, fediverse::RemoteActor sender,
                                           std::string body) {
-  if (holds(sender.id, object)) co_return ignored("the Follow was undone before it came");
+  const bool may_wait = is_ours(object) && !holds(sender.id, object);
+  if (!may_wait || !blocks_.check_actor(sender.id)) co_return ignored("the Follow was undone before it came");
   const Result<void> welcome = instances_.check_asker(sender.inbox, body);
   if (!welcome) co_return error_response(welcome.error());
   co_return co_await tags_.reject(std::move(object), std::move(id), std::move(sender), std::move(body));
@@ -109,8 +110,11 @@ std::string Follows::followed(const std::vector<std::string>& objects, const std
 }
 
 bool Follows::has_moved(const std::string& object, const std::string& actor) const {
-  const bool is_ours = identity_.tag_of_actor(object) || object == identity_.actor();
-  return !identity_.moved_to.empty() && is_ours && !holds(actor, object);
+  return !identity_.moved_to.empty() && is_ours(object) && !holds(actor, object);
+}
+
+bool Follows::is_ours(const std::string& object) const {
+  return identity_.tag_of_actor(object) || object == identity_.actor();
 }
 
 bool Follows::holds(const std::string& actor, const std::string& object) const {

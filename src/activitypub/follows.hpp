@@ -62,6 +62,7 @@ class Follows {
                                                    fediverse::RemoteActor sender, Envelope envelope);
   // `object` is no actor any more that `actor` could follow, unless that does already.
   [[nodiscard]] bool has_moved(const std::string& object, const std::string& actor) const;
+  [[nodiscard]] bool is_ours(const std::string& object) const;
   [[nodiscard]] bool holds(const std::string& actor, const std::string& object) const;
   [[nodiscard]] Task<HttpResponse> refuse_undone(std::string object, std::string id,
                                                  fediverse::RemoteActor sender, std::string body);

@@ -72,9 +72,10 @@ Task<HttpResponse> PostActivities::announced(fediverse::Announce announce) {
   const bool is_silent = !outcome && (outcome.error().code == ErrorCode::kUnavailable ||
                                       outcome.error().code == ErrorCode::kTimedOut);
   if (!is_silent) co_return respond_about_named(outcome);
-  const Result<void> noted = co_await fetched_.ask_later(std::move(uri));
-  co_return noted ? ignored("the post's server does not answer now: it is asked later")
-                  : error_response(noted.error());
+  const Result<bool> noted = co_await fetched_.ask_later(std::move(uri));
+  if (!noted) co_return error_response(noted.error());
+  co_return ignored(*noted ? "the post's server does not answer now: it is asked later"
+                           : "the post's server does not answer, and too many of its posts wait already");
 }
 
 Task<HttpResponse> PostActivities::reported(fediverse::Flag flag, std::string activity,

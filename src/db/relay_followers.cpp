@@ -135,10 +135,13 @@ Result<std::uint64_t> count(Statement rows) {
   return found ? rows.number(0) : 0;
 }
 
+// Of a post without hashtags nothing is known but that it is to be looked at: what waits for more stays so.
 Result<bool> insert_put_off(Connection& db, const delivery::PublishedPost& post, WallTime due) {
   TRY(const std::int64_t changed,
-      db.run("UPDATE put_off SET published = ?2, tags = ?3, due = ?4 WHERE uri = ?1", post.uri,
-             post.published, join_tags(post.tags), due));
+      post.tags.empty()
+          ? db.run("UPDATE put_off SET due = ? WHERE uri = ?", due, post.uri)
+          : db.run("UPDATE put_off SET author = ?2, published = ?3, tags = ?4, due = ?5 WHERE uri = ?1",
+                   post.uri, post.author, post.published, join_tags(post.tags), due));
   if (changed > 0) return true;
   TRY(const std::uint64_t all, count(db.query("SELECT count(*) FROM put_off")));
   if (all >= delivery::Store::kPutOffMax) return false;

@@ -195,12 +195,12 @@ Task<Result<FaspServers::Enrolled>> FaspServers::enroll(std::string server) {
 }
 
 Task<Result<void>> FaspServers::remove(std::string host) {
-  if (!servers_.contains(host))
-    co_return fail(ErrorCode::kNotFound, "this node is not registered with '" + host + "'");
-  CO_TRY_VOID(co_await store_.drop_server(host));
-  servers_.erase(host);
-  stranger_to_.erase(host);
-  co_return Result<void>();
+  auto server = servers_.extract(host);
+  if (server.empty()) co_return fail(ErrorCode::kNotFound, "this node is not registered with '" + host + "'");
+  const Result<void> dropped = co_await store_.drop_server(host);
+  if (!dropped) servers_.insert(std::move(server));
+  if (dropped) stranger_to_.erase(host);
+  co_return dropped;
 }
 
 Task<Result<void>> FaspServers::change(std::string host, std::function<void(FaspServer&)> change) {

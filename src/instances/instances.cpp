@@ -331,10 +331,11 @@ Task<Result<void>> Instances::unfollow(std::string actor, std::optional<std::str
     }
     CO_TRY_VOID(co_await store_.drop_link(link.actor, link.relay));
     forget(link);
-    CO_TRY_VOID(co_await bring_as_chosen(link));
     const auto own = own_follows_.find({link.relay, link.actor});
-    if (own == own_follows_.end()) continue;
-    CO_TRY_VOID(co_await end(own->second));
+    if (own != own_follows_.end()) {
+      CO_TRY_VOID(co_await end(own->second));
+    }
+    CO_TRY_VOID(co_await bring_as_chosen(link));
   }
   co_return Result<void>();
 }

@@ -128,14 +128,16 @@ Task<Result<void>> FetchedPosts::look_later(const std::string& uri) {
   co_return Result<void>();
 }
 
-Task<Result<void>> FetchedPosts::ask_later(std::string uri) {
-  const Result<delivery::PublishedPost> known = co_await store_.find_post(uri);
-  if (known) co_return co_await look_later(uri);
-  if (known.error().code != ErrorCode::kNotFound) co_return std::unexpected(known.error());
+Task<Result<bool>> FetchedPosts::ask_later(std::string uri) {
   const WallTime now = clock_.wall_now();
-  CO_TRY_VOID(co_await store_.put_off({std::move(uri), "", now, {}}, now + Publisher::kTryAgain));
-  publisher_.note_put_off(publisher_.put_off() + 1);
-  co_return Result<void>();
+  Result<delivery::PublishedPost> post = co_await store_.find_post(uri);
+  if (!post && post.error().code == ErrorCode::kNotFound)
+    post = delivery::PublishedPost{uri, author_of_unknown(uri), now, {}};
+  if (!post) co_return std::unexpected(post.error());
+  post->published = now;  // from when on it is waited for
+  CO_TRY(const bool kept, co_await store_.put_off(*std::move(post), now + Publisher::kTryAgain));
+  if (kept) publisher_.note_put_off(publisher_.put_off() + 1);
+  co_return kept;
 }
 
 Task<Publisher::Outcome> FetchedPosts::deleted(std::string uri) {

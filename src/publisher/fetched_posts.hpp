@@ -61,7 +61,12 @@ class FetchedPosts {
   [[nodiscard]] Task<Outcome> deleted(std::string uri);
   // Its server did not answer. Asks it again (PutOff): who told of the post may have nothing to do with that
   // server, and, as Lemmy, send nothing more before this was taken.
-  [[nodiscard]] Task<Result<void>> ask_later(std::string uri);
+  // Its server did not answer. Asks it again (PutOff): who told of the post may have nothing to do with that
+  // server, and, as Lemmy, send nothing more before this was taken. False if too many of that server wait.
+  [[nodiscard]] Task<Result<bool>> ask_later(std::string uri);
+  // Stands for the author in what is put off of a post of which nothing but the URI is known: so few of one
+  // server wait, as of one author.
+  [[nodiscard]] static std::string author_of_unknown(const std::string& uri) { return origin_of(uri); }
 
  private:
   // What was just fetched may be of a cache, from before that which was told: once more, when no cache has

@@ -51,12 +51,14 @@ Task<void> PutOff::try_host(std::string host, std::vector<delivery::PublishedPos
 
 // Fails if its server cannot be asked now. What cannot be written is due still.
 Task<Result<void>> PutOff::try_again(delivery::PublishedPost post, IsShared is_shared) {
-  const bool is_unknown = post.author.empty();  // but for its URI (FetchedPosts::ask_later)
+  const bool is_unknown =
+      post.author == FetchedPosts::author_of_unknown(post.uri);  // FetchedPosts::ask_later
   const std::vector<Tag> counted = moderation_.admit(post.author, post.uri, post.tags);
   if (counted.empty() && !is_unknown) co_return co_await put_off_again(std::move(post));
   Result<std::string> done = "nobody's whose posts are taken any more";
-  if (publisher_.takes(is_unknown ? post.uri : post.author)) {
-    done = co_await posts_.announced(post.uri, {.by = post.author, .is_update = !is_unknown});
+  if (publisher_.takes(post.author)) {
+    const std::string author = is_unknown ? std::string() : post.author;
+    done = co_await posts_.announced(post.uri, {.by = author, .is_update = !is_unknown});
   } else if (is_shared(post.uri)) {
     const auto found = co_await posts_.shared(post.uri, /*by_sharing=*/true);
     if (!found) done = std::unexpected(found.error());

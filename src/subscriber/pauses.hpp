@@ -35,7 +35,8 @@ class Pauses {
   }
   // Those that are long over, with how long they were.
   void tidy() {
-    std::erase_if(pauses_, [this](const auto& entry) { return clock_.now() >= entry.second.until + kMost; });
+    std::erase_if(pauses_,
+                  [this](const auto& entry) { return clock_.now() >= entry.second.until + kDeniedFor; });
   }
 
   [[nodiscard]] bool has(const Tag& tag, const std::string& owner) const {

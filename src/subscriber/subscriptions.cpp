@@ -265,8 +265,10 @@ Task<std::set<Tag>> Subscriptions::follow_chunk(std::string owner, std::vector<T
   if (refusals) {
     for (const delivery::Refusal& refusal : *refusals) {
       missing.insert(refusal.tag);
-      // Who blocks the hashtag, or this node, is an owner all the same.
-      if (refusal.error.code == ErrorCode::kDenied) pauses_.note_denied(refusal.tag, owner);
+      // Who blocks the hashtag, or this node, is an owner all the same. Of what was not asked nothing is
+      // kept.
+      if (refusal.error.code == ErrorCode::kDenied && std::ranges::find(tags, refusal.tag) != tags.end())
+        pauses_.note_denied(refusal.tag, owner);
     }
   } else {
     missing.insert(tags.begin(), tags.end());
@@ -301,7 +303,7 @@ Task<void> Subscriptions::catch_up_at(std::string owner, std::vector<Tag> tags, 
     Followed* const followed = find(tag, owner);
     if (followed == nullptr || followed->follow_id != id) continue;
     followed->missed = fetched ? Missed::kHeard : Missed::kUnknown;
-    fetched ? pauses_.forget(tag, owner) : pauses_.note_silent(tag, owner);
+    if (!fetched) pauses_.note_silent(tag, owner);
     again = again || !fetched;
   }
   if (again) renew_in(kRetry);
@@ -331,7 +333,9 @@ Task<void> Subscriptions::settle() {
   if (!saved) co_return;
   for (const delivery::Subscription& one : settled) {
     Followed* const followed = find(one.tag, one.owner);
-    if (followed != nullptr && followed->follow_id == one.follow_id) followed->missed = Missed::kHere;
+    if (followed == nullptr || followed->follow_id != one.follow_id) continue;
+    followed->missed = Missed::kHere;
+    pauses_.forget(one.tag, one.owner);
   }
 }
 
@@ -343,14 +347,18 @@ Task<bool> Subscriptions::follow_at(std::string owner, std::vector<Tag> tags) {
     const WallTime since = wanted_since(chunk);
     const std::set<Tag> missing = co_await follow_chunk(owner, std::move(chunk), since);
     for (const Tag& tag : missing) complete = complete && pauses_.is_denied(tag, owner);
-    if (missing.empty()) continue;
     // It may have known us before, and taken us then.
-    for (const Tag& tag : missing) withdraw(tag, owner);
-    const Result<void> saved = co_await drop_on_disk(owner, {missing.begin(), missing.end()});
-    if (!saved) continue;  // the next turn tries again
-    for (const Tag& tag : missing) drop_followed(tag, owner);
+    if (!missing.empty()) co_await give_up_at(owner, {missing.begin(), missing.end()});
   }
   co_return complete;
+}
+
+// Where it cannot be written, the next turn tries again.
+Task<void> Subscriptions::give_up_at(std::string owner, std::vector<Tag> tags) {
+  for (const Tag& tag : tags) withdraw(tag, owner);
+  const Result<void> saved = co_await drop_on_disk(owner, tags);
+  if (!saved) co_return;
+  for (const Tag& tag : tags) drop_followed(tag, owner);
 }
 
 // Until it has taken them all, it is followed as before: it may still know of us.
@@ -358,8 +366,13 @@ Task<bool> Subscriptions::follow_again_at(std::string owner, std::vector<Tag> ta
   const WallTime since = restarted_.at(owner);
   bool complete = true;
   for (std::vector<Tag>& chunk : chunks_of(std::move(tags), options_.tags_per_follow)) {
-    const std::set<Tag> missing = co_await follow_chunk(owner, std::move(chunk), since);
-    for (const Tag& tag : missing) complete = complete && pauses_.is_denied(tag, owner);
+    std::set<Tag> missing = co_await follow_chunk(owner, std::move(chunk), since);
+    const std::size_t all = missing.size();
+    std::vector<Tag> denied;
+    std::ranges::copy_if(missing, std::back_inserter(denied),
+                         [&](const Tag& tag) { return pauses_.is_denied(tag, owner); });
+    complete = complete && denied.size() == all;
+    if (!denied.empty()) co_await give_up_at(owner, std::move(denied));
   }
   if (complete) restarted_.erase(owner);
   co_return complete;

@@ -107,6 +107,7 @@ class Subscriptions {
   Task<void> catch_up_at(std::string owner, std::vector<Tag> tags, std::string id, WallTime since);
   Task<void> settle();
   [[nodiscard]] WallTime wanted_since(const std::vector<Tag>& tags) const;
+  Task<void> give_up_at(std::string owner, std::vector<Tag> tags);
   Task<Result<void>> drop_on_disk(std::string owner, std::vector<Tag> tags);
   Task<void> unfollow_at(std::string owner, std::vector<Tag> tags);
   void renew_in(Duration wait);

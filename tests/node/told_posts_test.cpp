@@ -179,6 +179,30 @@ TEST_F(ToldPosts, WhoTellsOfAPostDoesNotWaitForTheServerOfIt) {
   EXPECT_THAT(history("cats"), ElementsAre(post.uri));
 }
 
+TEST_F(ToldPosts, OfOneSilentServerSoManyPostsAreAskedForLater) {
+  constexpr auto kMost = delivery::Store::kPutOffOfAuthorMax;
+  for (std::size_t i = 0; i <= kMost; ++i) {
+    const std::string uri = fmt::format("https://home.example/notes/{}", 100 + i);
+    internet.documents[uri] = with_status(503);
+    EXPECT_THAT(bring(announce("Create", uri), group).body,
+                HasSubstr(i < kMost ? "asked later" : "too many of its posts wait"));
+  }
+}
+
+// However old it is: it waits from now on.
+TEST_F(ToldPosts, ADeletionOfAnOldPostIsLookedAtUntilItsServerAnswers) {
+  serve();
+  bring(announce("Create", post.uri), group);
+  settle(std::chrono::days(9));
+  internet.serve(post.uri, with_status(503));
+  bring(announce("Delete", post.uri), group);
+  settle(std::chrono::hours(2));
+  EXPECT_THAT(history("cats"), ElementsAre(post.uri));
+  internet.serve(post.uri, with_status(404));
+  settle(std::chrono::hours(1));
+  EXPECT_THAT(history("cats"), IsEmpty());
+}
+
 TEST_F(ToldPosts, AnUpdateOfWhatIsGoneTakesItOut) {
   for (const int status : {404, 410}) {
     post.uri += "0";
