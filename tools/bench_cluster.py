@@ -12,6 +12,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -140,18 +141,29 @@ class Cluster(Network):
         used = {role: {one: spent for name in names for one, spent in cpu_seconds(self.processes[name].pid).items()} for role, names in self.roles.items()}
         return {**used, "database": cpu_seconds(server.process.pid)} if self.database else used
 
+    def rest(self, server):
+        """Until the node has done what it has to after the last answer: what each process used by then, but for the two seconds that show it."""
+        after = self.cpu(server)
+        for _ in range(30):
+            before = after
+            time.sleep(2)
+            after = self.cpu(server)
+            if all(sum(after[role].values()) - sum(before[role].values()) < 0.1 for role in after):
+                return before
+        raise Failure("the node has much to do for a minute after the last answer")
+
     def measure(self, seconds, server):
-        """By part, what is done a second, and the cost of one for each role."""
+        """By part, what is done a second, and the cost of one for each role, with what is left to do when it was answered."""
         command = [PROGRAM, self.directory / "world.json", str(seconds)]
         found = {}
         with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as load:
             for part in PARTS:
-                before = self.cpu(server)
+                before = self.rest(server)
                 print(part, file=load.stdin, flush=True)
                 line = load.stdout.readline()
                 if not line:
                     raise Failure(f"{part}: the load ended")
-                done, after = json.loads(line), self.cpu(server)
+                done, after = json.loads(line), self.rest(server)
                 found[part] = done["value"], {role: Cost(before[role], after[role], done["done"]) for role in after}
         return found
 
