@@ -167,7 +167,8 @@ Result<KeyDocument> parse_key_document(std::string_view body, std::string_view k
   json::for_each(json::find(o, kPublicKey.property), [&](const json::value& v) {
     if (v.is_object()) keys.push_back(&v.get_object());
   });
-  if (id == key_id && keys.size() == 1) return parse_key(*keys.front(), id, kPublicKey);
+  if (id == key_id && keys.size() == 1 && is_same_origin(json::id_of(*keys.front()), id))
+    return parse_key(*keys.front(), id, kPublicKey);
   return fail(ErrorCode::kNotFound, "the document has no such public key");
 }
 
