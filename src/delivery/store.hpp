@@ -122,7 +122,8 @@ class Store {
   // When the newest of all posts was written; WallTime::min() if there is none. Looks at each of them.
   virtual Task<Result<WallTime>> newest_post() = 0;
   // Tags that a post is to have later, in place of those that were put off before; a deletion drops them.
-  // False if that many posts wait already, of all or of that author.
+  // Without tags: a post of which only the URI is known, to be looked at then; one that waits already is only
+  // looked at then. False if that many posts wait already, of all or of that author.
   static constexpr std::uint64_t kPutOffMax = 10'000;
   static constexpr std::uint64_t kPutOffOfAuthorMax = 240;
   virtual Task<Result<bool>> put_off(PublishedPost post, WallTime due) = 0;

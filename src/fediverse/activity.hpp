@@ -116,7 +116,7 @@ struct Ignored {
 };
 
 struct Activity {
-  std::string id;
+  std::string id;  // empty: a Create, or a list's Add or Remove (Ignored), without one
   std::string actor;
   std::variant<Create, Update, UpdateActor, Delete, Follow, UndoFollow, UndoAnnounce, UndoById, Accept,
                Reject, Announce, Add, Remove, Ignored, Block, UndoBlock, Told, Flag, RemoveFollower>

@@ -162,14 +162,15 @@ Result<KeyDocument> parse_key_document(std::string_view body, std::string_view k
     });
     if (found != nullptr) return parse_key(*found, id, *syntax);
   }
+  if (id != key_id) return fail(ErrorCode::kNotFound, "the document has no such public key");
   // PeerTube before 7.1, and bots, name the actor instead of its key.
   std::vector<const json::object*> keys;
   json::for_each(json::find(o, kPublicKey.property), [&](const json::value& v) {
     if (v.is_object()) keys.push_back(&v.get_object());
   });
-  if (id == key_id && keys.size() == 1 && is_same_origin(json::id_of(*keys.front()), id))
-    return parse_key(*keys.front(), id, kPublicKey);
-  return fail(ErrorCode::kNotFound, "the document has no such public key");
+  if (keys.size() != 1 || !is_same_origin(json::id_of(*keys.front()), id))
+    return fail(ErrorCode::kNotFound, "the document has no such public key, nor only one");
+  return parse_key(*keys.front(), id, kPublicKey);
 }
 
 Result<crypto::PublicKey> read_key(const KeyDocument& key) {

@@ -63,7 +63,8 @@ Result<RemoteActor> parse_actor(std::string_view body, std::string_view url);
 Result<RemoteActor> parse_actor(const json::object& o, std::string_view url);
 
 // The key `key_id` in the document that it leads to: a key by itself, or an actor (GoToSocial: part of one)
-// with that key in it. A publicKey comes before a Multikey of the same id.
+// with that key in it. A publicKey comes before a Multikey of the same id. Where `key_id` is the actor's own
+// id, its only publicKey, under a name of its own.
 Result<KeyDocument> parse_key_document(std::string_view body, std::string_view key_id);
 
 }  // namespace tagring::fediverse

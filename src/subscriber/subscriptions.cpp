@@ -265,10 +265,8 @@ Task<std::set<Tag>> Subscriptions::follow_chunk(std::string owner, std::vector<T
   if (refusals) {
     for (const delivery::Refusal& refusal : *refusals) {
       missing.insert(refusal.tag);
-      // Who blocks the hashtag, or this node, is an owner all the same. Of what was not asked nothing is
-      // kept.
-      if (refusal.error.code == ErrorCode::kDenied && std::ranges::find(tags, refusal.tag) != tags.end())
-        pauses_.note_denied(refusal.tag, owner);
+      // Who blocks the hashtag, or this node, is an owner all the same.
+      if (refusal.error.code == ErrorCode::kDenied) pauses_.note_denied(refusal.tag, owner);
     }
   } else {
     missing.insert(tags.begin(), tags.end());
@@ -366,12 +364,12 @@ Task<bool> Subscriptions::follow_again_at(std::string owner, std::vector<Tag> ta
   const WallTime since = restarted_.at(owner);
   bool complete = true;
   for (std::vector<Tag>& chunk : chunks_of(std::move(tags), options_.tags_per_follow)) {
-    std::set<Tag> missing = co_await follow_chunk(owner, std::move(chunk), since);
-    const std::size_t all = missing.size();
     std::vector<Tag> denied;
-    std::ranges::copy_if(missing, std::back_inserter(denied),
-                         [&](const Tag& tag) { return pauses_.is_denied(tag, owner); });
-    complete = complete && denied.size() == all;
+    for (const Tag& tag : co_await follow_chunk(owner, std::move(chunk), since)) {
+      const bool is_denied = pauses_.is_denied(tag, owner);
+      if (is_denied) denied.push_back(tag);
+      complete = complete && is_denied;
+    }
     if (!denied.empty()) co_await give_up_at(owner, std::move(denied));
   }
   if (complete) restarted_.erase(owner);
@@ -392,8 +390,10 @@ Task<Result<std::vector<delivery::Refusal>>> Subscriptions::ask_to_follow(std::s
   }
   Result<std::vector<delivery::Refusal>> refusals = delivery::read_results(response);
   if (!refusals) co_return refusals;
-  if (const auto answer = json::parse_object(response->body))
-    relays_.hints().read_answer(*answer, std::set<Tag>(tags.begin(), tags.end()));
+  // Whatever it says of others, it was asked about these.
+  const std::set<Tag> asked(tags.begin(), tags.end());
+  std::erase_if(*refusals, [&](const delivery::Refusal& refusal) { return !asked.contains(refusal.tag); });
+  if (const auto answer = json::parse_object(response->body)) relays_.hints().read_answer(*answer, asked);
   co_return refusals;
 }
 
