@@ -69,9 +69,7 @@ Task<HttpResponse> PostActivities::announced(fediverse::Announce announce) {
   const publisher::Publisher::Outcome outcome = announce.of == Of::kDelete
                                                     ? co_await fetched_.deleted(uri)
                                                     : co_await fetched_.announced(uri, std::move(told));
-  const bool is_silent = !outcome && (outcome.error().code == ErrorCode::kUnavailable ||
-                                      outcome.error().code == ErrorCode::kTimedOut);
-  if (!is_silent) co_return respond_about_named(outcome);
+  if (outcome || !is_unanswered(outcome.error())) co_return respond_about_named(outcome);
   const Result<bool> noted = co_await fetched_.ask_later(std::move(uri));
   if (!noted) co_return error_response(noted.error());
   co_return ignored(*noted ? "the post's server does not answer now: it is asked later"

@@ -1,8 +1,8 @@
 // The administrator's requests about the node as a whole (see control.hpp).
 //
 //   GET  /status    everything worth knowing, as numbers
-//   POST /leave     hands over and leaves both rings: {"left": true, "relay": RingService::left(), "storage": the
-//                   same, "owed": posts that wait for an owner to take them}
+//   POST /leave     hands over and leaves both rings: {"left": true, "relay": RingService::left(),
+//                   "storage": the same, "owed": posts that wait for an owner to take them}
 //   POST /login  {"name"?, "role"?}  opens a session at the web page: {"url", "seconds", "name", "role"}; of
 //                   "login" with all rights, if it is not said
 //   POST /logout {"name"?}           ends those of that name, or all of them: {"closed"}

@@ -4,6 +4,7 @@
 
 #include "base/counted.hpp"
 #include "fediverse/actor.hpp"
+#include "http/http_error.hpp"
 #include "http/url.hpp"
 
 namespace tagring::belief {
@@ -32,9 +33,7 @@ Task<bool> NodeActors::look(std::string actor, std::string inbox) {
     const budget::Spender spender = budget_.who(host_of(actor));
     if (budget_.take(budget::Resource::kChecks, spender) != Duration::zero()) co_return false;
     const Result<std::string> body = co_await client_.fetch_body(actor);
-    const bool unreached =
-        !body && (body.error().code == ErrorCode::kUnavailable || body.error().code == ErrorCode::kTimedOut);
-    if (unreached) co_return true;
+    if (!body && is_unanswered(body.error())) co_return true;
     const auto document = body ? fediverse::parse_actor(*body, actor) : std::unexpected(body.error());
     const bool is_node = document && document->is_node;
     if (is_node) budget_.give_back(budget::Resource::kChecks, spender);

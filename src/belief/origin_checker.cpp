@@ -9,6 +9,7 @@
 #include "fediverse/json_ld.hpp"
 #include "fediverse/note.hpp"
 #include "fediverse/vocabulary.hpp"
+#include "http/http_error.hpp"
 
 namespace tagring::belief {
 namespace {
@@ -302,9 +303,7 @@ void OriginChecker::give_back(const std::string& url) {
 Task<Result<OriginChecker::Document>> OriginChecker::fetch(std::string url) {
   const std::string host = host_of(url);
   Result<Document> document = co_await client_.fetch(std::move(url));
-  const bool unreached = !document && (document.error().code == ErrorCode::kUnavailable ||
-                                       document.error().code == ErrorCode::kTimedOut);
-  if (!unreached) {
+  if (document || !is_unanswered(document.error())) {
     hosts_.answered(host);
     co_return document;
   }

@@ -33,10 +33,7 @@ queues::QueueOptions sharing_queue_options() {
   return options;
 }
 
-bool may_pass(const Error& error) {
-  return error.code == ErrorCode::kUnavailable || error.code == ErrorCode::kTimedOut ||
-         error.code == ErrorCode::kBusy;
-}
+bool may_pass(const Error& error) { return is_unanswered(error) || error.code == ErrorCode::kBusy; }
 
 Error refused(std::string_view what, const Result<HttpResponse>& response) {
   if (!response) return response.error();

@@ -30,6 +30,10 @@ Error decode_error(int status, std::string_view body) {
   return {code, fmt::format("HTTP status {}", status)};
 }
 
+bool is_unanswered(const Error& error) {
+  return error.code == ErrorCode::kUnavailable || error.code == ErrorCode::kTimedOut;
+}
+
 int http_status(ErrorCode code) {
   switch (code) {
     case ErrorCode::kInvalid:

@@ -6,6 +6,7 @@
 #include "base/counted.hpp"
 #include "fediverse/json_ld.hpp"
 #include "fediverse/vocabulary.hpp"
+#include "http/http_error.hpp"
 
 namespace tagring::posts {
 namespace {
@@ -198,9 +199,7 @@ Task<void> PostCache::fetch(std::string uri, bool is_author) {
   } else {
     const bool gone = body.error().code == ErrorCode::kNotFound;
     entry.state = gone ? State::kGone : State::kFailed;
-    const bool no_answer =
-        body.error().code == ErrorCode::kUnavailable || body.error().code == ErrorCode::kTimedOut;
-    note_failing(host_of(uri), no_answer);
+    note_failing(host_of(uri), is_unanswered(body.error()));
   }
   ++(entry.state == State::kFailed ? counters_.failed : counters_.fetched);
   finish(uri, std::move(entry));

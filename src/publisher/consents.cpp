@@ -4,6 +4,7 @@
 
 #include "base/counted.hpp"
 #include "fediverse/consent.hpp"
+#include "http/http_error.hpp"
 #include "http/url.hpp"
 
 namespace tagring::publisher {
@@ -164,9 +165,7 @@ Task<void> Consents::look(delivery::ProfileLook due) {
     co_return;
   }
   const std::string host = host_of(due.author);
-  const bool unreached =
-      !actor && (actor.error().code == ErrorCode::kUnavailable || actor.error().code == ErrorCode::kTimedOut);
-  if (unreached) {
+  if (!actor && is_unanswered(actor.error())) {
     const Duration later = note_silent(host);
     co_await look_later(std::move(due.author), later, due.missing);
     co_return;
@@ -194,8 +193,7 @@ Task<void> Consents::look_for_account(delivery::ProfileLook due) {
   }
   const Duration later = instances::Moderation::look_at_refuser_in(due.author);
   const Result<bool> gone = co_await is_gone(due.author);
-  const bool is_silent =
-      !gone && (gone.error().code == ErrorCode::kUnavailable || gone.error().code == ErrorCode::kTimedOut);
+  const bool is_silent = !gone && is_unanswered(gone.error());
   if (gone && *gone) {
     co_await look_was_in_vain(std::move(due), kMissingFor, 1);
   } else if (is_silent && is_refuser) {

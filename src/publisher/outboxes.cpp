@@ -8,6 +8,7 @@
 
 #include "fediverse/json_ld.hpp"
 #include "fediverse/vocabulary.hpp"
+#include "http/http_error.hpp"
 #include "http/url.hpp"
 
 namespace tagring::publisher {
@@ -45,11 +46,6 @@ bool is_before(const json::value& item, WallTime time) {
   if (!item.is_object()) return false;
   const auto published = from_rfc3339(json::text_of(item.get_object(), "published"));
   return published && *published < time;
-}
-
-// It may be there later.
-bool is_for_now(const Error& error) {
-  return error.code == ErrorCode::kUnavailable || error.code == ErrorCode::kTimedOut;
 }
 
 }  // namespace
@@ -127,7 +123,7 @@ Task<void> Outboxes::read_host(std::string host, std::deque<Reading> waiting) {
     const Result<void> read = co_await go_on(&reading);
     found += std::exchange(reading.found, 0);
     if (read) pause = kFirstPause;
-    if (read || !is_for_now(read.error())) continue;
+    if (read || !is_unanswered(read.error())) continue;
     // Behind the others: it may be that one alone.
     waiting.push_back(std::move(reading));
     Instant next = client_.hosts().of(host)->fetch_again;
@@ -188,7 +184,7 @@ Task<Result<bool>> Outboxes::publish(std::vector<std::string> posts, Reading* re
     CO_TRY_VOID(co_await wait());
     const auto taken =
         co_await fetched_.announced(uri, {.not_before = not_before, .by = is_person ? actor : std::string()});
-    if (!taken && is_for_now(taken.error())) {
+    if (!taken && is_unanswered(taken.error())) {
       if (!client_.hosts().may_fetch(host_of(actor))) co_return std::unexpected(taken.error());
       // Or one that is never shown, or is elsewhere, would hold up those behind it.
       reading->lacks_some = true;

@@ -46,11 +46,6 @@ Said read(const std::string& body, WallTime now) {
   return passes ? Said{update->note.id, false} : Said();
 }
 
-// Its node, or what is between, may be back later.
-bool may_come(const Error& error) {
-  return error.code == ErrorCode::kUnavailable || error.code == ErrorCode::kTimedOut;
-}
-
 // By what costs something to have.
 std::string domain_of(const std::string& host) { return ring::registrable_domain(host).value_or(host); }
 
@@ -329,9 +324,9 @@ Task<bool> SignedCopies::is_done_with(const delivery::FeedEntry& entry, WallTime
   if (!work) co_return true;
   Result<std::string> body = co_await fetch(hash_of(signed_copy), origin);
   if (body) co_return co_await hand_over(std::move(*work), std::move(*body));
-  if (may_come(body.error())) away.insert(domain);
+  if (is_unanswered(body.error())) away.insert(domain);
   // Proxies, too, answer that there is nothing.
-  co_return !may_come(body.error()) && clock_.wall_now() - since > kErrsFor;
+  co_return !is_unanswered(body.error()) && clock_.wall_now() - since > kErrsFor;
 }
 
 void SignedCopies::settle(std::vector<std::uint64_t> owed) {
@@ -352,7 +347,7 @@ Task<void> SignedCopies::write_settled() {
 Task<Result<std::string>> SignedCopies::fetch_again_and_again(std::string hash, std::string origin) {
   Result<std::string> body = co_await fetch(hash, origin);
   for (const Duration wait : kWaits) {
-    if (body || !may_come(body.error())) break;
+    if (body || !is_unanswered(body.error())) break;
     const Instant later = clock_.now() + wait;
     co_await clock_.sleep_until(later);
     body = co_await fetch(hash, origin);

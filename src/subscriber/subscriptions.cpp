@@ -34,25 +34,12 @@ Subscriptions::Subscriptions(Options options, delivery::Store& store, relay::Rel
       identity_(client.identity()),
       clock_(runtime.clock),
       rng_(runtime.rng.fork("subscriber")),
-      wants_in_turn_(runtime.clock, runtime.executor),
+      wants_(store, runtime),
       pauses_(runtime.clock),
       tasks_(runtime.executor) {}
 
-Task<Result<void>> Subscriptions::load_wanted() {
-  std::set<Tag> wanted;
-  std::optional<Tag> after;
-  for (;;) {
-    CO_TRY(std::vector<Tag> page, co_await store_.wanted(after, delivery::kLoadPage));
-    if (page.empty()) break;
-    after = page.back();
-    wanted.insert(page.begin(), page.end());
-  }
-  wanted_ = std::move(wanted);
-  co_return Result<void>();
-}
-
 Task<Result<void>> Subscriptions::load() {
-  CO_TRY_VOID(co_await load_wanted());
+  CO_TRY_VOID(co_await wants_.load());
   CO_TRY(const std::vector<delivery::Subscription> known, co_await store_.subscriptions());
   for (const delivery::Subscription& subscription : known) {
     note_followed(subscription.tag, subscription.owner, subscription.follow_id);
@@ -69,23 +56,13 @@ Task<void> Subscriptions::stop() {
 }
 
 Task<Result<void>> Subscriptions::want(std::vector<Tag> tags, std::string reason) {
-  const queues::Turns::Turn turn = co_await wants_in_turn_.take("");
-  CO_TRY_VOID(co_await store_.want(tags, std::move(reason)));
-  bool news = false;
-  for (const Tag& tag : tags) {
-    if (!wanted_.insert(tag).second) continue;
-    news = true;
-    since_[tag] = clock_.wall_now() - kSinceMargin;
-  }
+  CO_TRY(const bool news, co_await wants_.add(std::move(tags), std::move(reason)));
   if (news) renew_soon();
   co_return Result<void>();
 }
 
-// Nothing is wanted between reading what still is and taking it for all.
 Task<Result<void>> Subscriptions::unwant(std::vector<Tag> tags, std::string reason) {
-  const queues::Turns::Turn turn = co_await wants_in_turn_.take("");
-  CO_TRY_VOID(co_await store_.unwant(std::move(tags), std::move(reason)));
-  CO_TRY_VOID(co_await load_wanted());  // another reason may still hold
+  CO_TRY_VOID(co_await wants_.remove(std::move(tags), std::move(reason)));
   renew_soon();
   co_return Result<void>();
 }
@@ -222,7 +199,7 @@ Task<bool> Subscriptions::make_plan(std::set<Tag> wanted, Plan* plan) {
   }
   for (const auto& [tag, owners] : owners_) {
     for (const auto& [owner, followed] : owners) {
-      if (!wanted_.contains(tag)) plan->to_unfollow[owner].push_back(tag);
+      if (!wants_.has(tag)) plan->to_unfollow[owner].push_back(tag);
       if (!wanted.contains(tag) || !restarted_.contains(owner)) continue;
       // What was being fetched does not come to its end.
       if (followed.missed == Missed::kAsked) plan->to_follow[owner].push_back(tag);
@@ -238,7 +215,7 @@ Task<bool> Subscriptions::make_plan(std::set<Tag> wanted, Plan* plan) {
 Task<bool> Subscriptions::renew() {
   if (renewing_) co_return false;
   renewing_ = true;
-  const std::set<Tag> wanted = wanted_;
+  const std::set<Tag> wanted = wants_.all();
   Plan plan;
   bool complete = co_await make_plan(wanted, &plan);
   for (auto& [owner, tags] : plan.to_follow) {
@@ -253,7 +230,7 @@ Task<bool> Subscriptions::renew() {
   for (auto& [owner, tags] : plan.to_unfollow) co_await unfollow_at(owner, std::move(tags));
   co_await settle();
   renewing_ = false;
-  settled_ = complete && !waits_ && wanted == wanted_ && !again_;
+  settled_ = complete && !waits_ && wanted == wants_.all() && !again_;
   co_return complete;
 }
 
@@ -415,9 +392,9 @@ Task<void> Subscriptions::leave_if_done(std::string owner, std::vector<Tag> tags
 WallTime Subscriptions::wanted_since(const std::vector<Tag>& tags) const {
   WallTime earliest = clock_.wall_now();
   for (const Tag& tag : tags) {
-    const auto it = since_.find(tag);
-    if (it == since_.end()) return clock_.wall_now() - CatchUp::kWindow;
-    earliest = std::min(earliest, it->second);
+    const std::optional<WallTime> since = wants_.since(tag);
+    if (!since) return clock_.wall_now() - CatchUp::kWindow;
+    earliest = std::min(earliest, *since - kSinceMargin);
   }
   return earliest;
 }

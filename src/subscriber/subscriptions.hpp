@@ -14,10 +14,10 @@
 #include "federation/signed_client.hpp"
 #include "followers/plan.hpp"
 #include "hashtag/tag.hpp"
-#include "queues/turns.hpp"
 #include "relay/relay_places.hpp"
 #include "ring/contact.hpp"
 #include "subscriber/pauses.hpp"
+#include "subscriber/wants.hpp"
 
 namespace tagring::subscriber {
 
@@ -44,13 +44,13 @@ class Subscriptions {
   // Renews now instead of at the next turn.
   void renew_soon();
 
-  [[nodiscard]] bool wants(const Tag& tag) const { return wanted_.contains(tag); }
+  [[nodiscard]] bool wants(const Tag& tag) const { return wants_.has(tag); }
   // `origin` may announce `tag` to us: we follow its hashtag actor.
   [[nodiscard]] bool follows(const Tag& tag, const std::string& origin) const;
   // Every wanted tag is followed at all of its present owners, as far as known, and they have said what was
   // missed.
   [[nodiscard]] bool is_settled() const { return settled_ && catching_up_ == 0; }
-  [[nodiscard]] const std::set<Tag>& wanted() const { return wanted_; }
+  [[nodiscard]] const std::set<Tag>& wanted() const { return wants_.all(); }
   [[nodiscard]] std::size_t subscriptions() const;
   [[nodiscard]] std::uint64_t messages() const { return messages_; }
   // The owners whose hashtag actor is followed, or asked to be.
@@ -93,7 +93,6 @@ class Subscriptions {
     Missed missed = Missed::kUnknown;
   };
 
-  Task<Result<void>> load_wanted();
   Task<void> renew_for_ever();
   Task<bool> renew();
   Task<bool> make_plan(std::set<Tag> wanted, Plan* plan);
@@ -126,8 +125,7 @@ class Subscriptions {
   const federation::Identity& identity_;
   Clock& clock_;
   Rng rng_;
-  queues::Turns wants_in_turn_;
-  std::set<Tag> wanted_;
+  Wants wants_;
   std::map<Tag, std::map<std::string, Followed>> owners_;  // and by owner's origin
   std::map<std::string, followers::Digest> digests_;       // by owner's origin, of what it answered
   std::map<RingId, Sighting> seen_;                        // of owners' vservers, the latest
@@ -135,8 +133,7 @@ class Subscriptions {
   std::map<std::string, WallTime> restarted_;
   std::set<std::pair<Tag, std::string>> disowning_;  // at that owner: not to be followed now
   Pauses pauses_;
-  bool waits_ = false;             // for one that does not say what was missed
-  std::map<Tag, WallTime> since_;  // of tags wanted first in this run of the node: when
+  bool waits_ = false;  // for one that does not say what was missed
   std::size_t catching_up_ = 0;
   bool settled_ = false;
   bool renewing_ = false;

@@ -247,6 +247,20 @@ TEST_P(RelayStore, WhatIsPutOffWaitsInItsOrderUntilItIsDueAndIsBounded) {
   EXPECT_EQ(must(store().count_put_off()), delivery::Store::kPutOffOfAuthorMax);
 }
 
+// Of a post without hashtags only the URI is known.
+TEST_P(RelayStore, WhatIsToBeLookedAtLeavesAloneWhatWaitsForMore) {
+  const std::string uri = "https://a.example/1";
+  const auto waiting = [&] { return must(store().put_off_until(at(100), 9)); };
+  EXPECT_TRUE(must(store().put_off({uri, "https://a.example", at(3), {}}, at(10))));
+  EXPECT_TRUE(must(store().put_off({uri, kAuthor, at(5), {"cats"_tag}}, at(20)))) << "now it is known";
+  EXPECT_TRUE(must(store().put_off({uri, "https://a.example", at(7), {}}, at(30))));
+  EXPECT_EQ(must(store().put_off_until(at(29), 9)).size(), 0U) << "it is looked at later";
+  ASSERT_EQ(waiting().size(), 1U);
+  EXPECT_EQ(waiting()[0].author, kAuthor);
+  EXPECT_EQ(waiting()[0].published, at(5));
+  EXPECT_EQ(waiting()[0].tags, Tags{"cats"_tag});
+}
+
 TEST_P(RelayStore, ADeletionTakesBackWhatWasPutOff) {
   publish({"cats"_tag});
   must(store().put_off({kUri, kAuthor, at(5), {"dogs"_tag}}, at(9)));
