@@ -159,7 +159,7 @@ Task<AnnouncementSender::Sent> AnnouncementSender::send_to_node(std::string inbo
   co_return sent;
 }
 
-Task<Result<void>> AnnouncementSender::hand_on(const Announcements& items) {
+Task<Result<void>> AnnouncementSender::hand_on(Announcements items) {
   std::vector<TagEvent> events;
   for (const auto& item : items) {
     make_room(handed_on_, kHandedOnMax);

@@ -58,6 +58,10 @@ class AnnouncementSender {
   };
   [[nodiscard]] Task<ToldPeople> send_to_people(std::string inbox, Announcements::value_type item);
 
+  // What this node does not relay any more, or a subscriber's node refused to take from it as a relay of the
+  // hashtag, for good: to whoever does. kUnavailable and the like: they are to be sent again.
+  [[nodiscard]] Task<Result<void>> hand_on(Announcements items);
+
   // Tells a server that gets no post which of its people follow a collection: by an Update of its actor, with
   // the header. False if the server is gone for good.
   [[nodiscard]] Task<bool> remind(PartialKey key, std::string inbox);
@@ -86,9 +90,6 @@ class AnnouncementSender {
   Task<Result<HttpResponse>> deliver(std::string collection, std::string inbox, std::string body);
   [[nodiscard]] std::string fresh_id();
   Task<Sent> send_to_node(std::string inbox, Announcements items, IfGone if_gone);
-  // What a subscriber's node refused to take from this one as a relay of the hashtag, for good. kUnavailable
-  // and the like: they are to be sent again.
-  Task<Result<void>> hand_on(const Announcements& items);
   Task<Sent> send_to_fasp_server(std::string inbox, Announcements items, IfGone if_gone);
   std::string letter(Op op, const Announcements& items);
   [[nodiscard]] std::string single(const std::string& actor, Via via, const TagEvent& event) const;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/counted.hpp"
 #include "crypto/hash.hpp"
 #include "ring/contact.hpp"
 
@@ -15,6 +16,8 @@ constexpr std::size_t kTargetsAtOnce = 20;
 constexpr Duration kSpreadPerInbox = Duration(10);
 constexpr Duration kSpreadMax = std::chrono::minutes(1);
 constexpr Duration kFeedLifetime = std::chrono::hours(24);
+constexpr Duration kReadAgain = std::chrono::seconds(1);
+constexpr std::size_t kToldByOthersMax = 10'000;
 
 }  // namespace
 
@@ -81,6 +84,10 @@ Task<void> Announcer::stop() {
 
 void Announcer::push(FeedEntry entry, To to) {
   last_seq_ = std::max(last_seq_, entry.seq);
+  if (to == To::kPeople) {
+    tagring::make_room(told_by_others_, kToldByOthersMax);
+    told_by_others_[{entry.event.tag, entry.event.uri}] = entry.seq;
+  }
   queue(std::make_shared<Announcement>(std::move(entry), clock_.now()), nullptr, to);
 }
 
@@ -88,7 +95,12 @@ Task<void> Announcer::push_missed(Tag tag, std::vector<std::string> inboxes, std
   const std::uint64_t end = last_seq_;  // what comes later is queued when it comes
   while (after < end) {
     const auto page = co_await store_.feed(after, kLoadPage);
-    if (!page || page->empty()) co_return;
+    if (!page) {  // they are followers now, and nobody comes back to what they missed
+      const Instant later = clock_.now() + kReadAgain;
+      co_await clock_.sleep_until(later);
+      continue;
+    }
+    if (page->empty()) co_return;
     after = page->back().seq;
     for (const FeedEntry& entry : *page) {
       if (entry.event.tag != tag || entry.seq > end) continue;
@@ -100,6 +112,39 @@ Task<void> Announcer::push_missed(Tag tag, std::vector<std::string> inboxes, std
       }
     }
   }
+}
+
+Task<Result<void>> Announcer::hand_on(Tag tag, std::uint64_t after) {
+  const std::uint64_t end = last_seq_;
+  while (after < end) {
+    CO_TRY(std::vector<FeedEntry> page, co_await store_.feed(after, kLoadPage));
+    if (page.empty()) break;
+    after = page.back().seq;
+    Items taken;
+    for (FeedEntry& entry : page) {
+      const bool is_ours = !told_by_others_.contains({entry.event.tag, entry.event.uri});
+      if (entry.event.tag == tag && is_ours)
+        taken.push_back(std::make_shared<Announcement>(std::move(entry), clock_.now()));
+    }
+    CO_TRY_VOID(co_await sender_.hand_on(std::move(taken)));
+  }
+  co_return Result<void>();
+}
+
+Task<Result<void>> Announcer::tell_nodes(const TagEvent& event) {
+  const auto known = told_by_others_.find({event.tag, event.uri});
+  if (known == told_by_others_.end()) co_return Result<void>();
+  const std::uint64_t seq = known->second;
+  told_by_others_.erase(known);
+  Result<std::vector<FeedEntry>> page = co_await store_.feed(seq - 1, 1);
+  if (!page) {
+    told_by_others_[{event.tag, event.uri}] = seq;
+    co_return std::unexpected(std::move(page).error());
+  }
+  const bool is_there = !page->empty() && page->front().seq == seq;
+  if (is_there)
+    queue(std::make_shared<Announcement>(std::move(page->front()), clock_.now()), nullptr, To::kNodes);
+  co_return Result<void>();
 }
 
 bool Announcer::has_reached(const std::string& inbox, std::uint64_t seq) const {
@@ -145,7 +190,7 @@ void Announcer::queue(const Item& item, const Past* past, To to) {
     const auto& [destination, target] = *way;
     const Via via = target.via();
     const bool is_node = via == Via::kNode;
-    if (is_node && to == To::kPeople) continue;
+    if (to == (is_node ? To::kPeople : To::kNodes)) continue;
     if (!is_node && (event.is_edit() || event.is_repeat())) continue;
     Inbox& inbox = inbox_of(destination);
     const Before before = past == nullptr ? Before() : before_of(*past, destination, seq);
@@ -194,8 +239,13 @@ Task<Announcer::Items> Announcer::send(std::string inbox, Items items) {
   std::uint64_t last = 0;
   for (const Item& item : items) last = std::max(last, item->entry.seq);
   std::erase_if(items, [&](const Item& item) { return clock_.now() - item->since > kLifetime; });
-  const std::size_t count = items.size();
   const Via via = inboxes_[inbox].via;
+  // Who follows a hashtag no more is owed nothing of it.
+  const bool is_node = via == Via::kNode;
+  std::erase_if(items, [&](const Item& item) {
+    return is_node && followers_.target(item->entry.event.tag, inbox) == nullptr;
+  });
+  const std::size_t count = items.size();
   const std::optional<Instant> gone_since = inboxes_[inbox].gone_since;
   // A FASP's server says by it that it is not subscribed (docs/fasp.md).
   const bool is_lost = via == Via::kFasp || (gone_since && clock_.now() - *gone_since >= kNodeGoneAfter);

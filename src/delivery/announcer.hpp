@@ -11,6 +11,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/runtime.hpp"
@@ -36,10 +37,16 @@ class Announcer {
   [[nodiscard]] Task<void> stop();
 
   // Queues a new feed entry for everyone who follows its tag.
-  enum class To : std::uint8_t { kEverybody, kPeople };  // kPeople: to followers who are no nodes
+  // kPeople: to followers who are no nodes; another relay tells these.
+  enum class To : std::uint8_t { kEverybody, kPeople, kNodes };
   void push(FeedEntry entry, To to = To::kEverybody);
   // Queues what entered the feed under a tag after that place for followers who came only now.
   [[nodiscard]] Task<void> push_missed(Tag tag, std::vector<std::string> inboxes, std::uint64_t after);
+  // This node relays the tag no more: what it took as a relay after that place in the feed is handed to those
+  // who do. Durable when it completes.
+  [[nodiscard]] Task<Result<void>> hand_on(Tag tag, std::uint64_t after);
+  // What was pushed to people only is for this node to relay all the same. Nothing of anything else.
+  [[nodiscard]] Task<Result<void>> tell_nodes(const TagEvent& event);
   // Nothing up to that place in the feed waits for the inbox.
   [[nodiscard]] bool has_reached(const std::string& inbox, std::uint64_t seq) const;
   // The latest place in the feed.
@@ -165,6 +172,8 @@ class Announcer {
   Log& log_;
   Rng rng_;
   std::map<std::string, Inbox> inboxes_;
+  // Places in the feed of what was pushed to people only, by hashtag and URI. Some are forgotten.
+  std::map<std::pair<Tag, std::string>, std::uint64_t> told_by_others_;
   std::set<std::string> moved_;  // inboxes whose cursor moved since it was saved
   Store::Notes notes_;           // not saved yet
   bool loading_ = false;

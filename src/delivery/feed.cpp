@@ -12,7 +12,12 @@ Task<Result<std::size_t>> Feed::take(std::vector<TagEvent> events, unsigned stor
   CO_TRY(const std::vector<Store::Accepted> accepted, co_await store_.accept(events, storage_replicas));
   std::size_t fresh = 0;
   for (std::size_t i = 0; i < events.size(); ++i) {
-    if (!accepted[i].fresh) continue;
+    if (!accepted[i].fresh) {
+      if (to == Announcer::To::kEverybody) {
+        CO_TRY_VOID(co_await announcer_.tell_nodes(events[i]));
+      }
+      continue;
+    }
     ++fresh;
     events[i].announced = accepted[i].announced;
     if (accepted[i].outbox_seq != 0) {

@@ -114,6 +114,11 @@ Task<Result<void>> NodeWiring::hand_to_relays(std::vector<delivery::TagEvent> ev
   std::erase_if(events,
                 [this](const auto& event) { return parts_.relay.places.is_relay_at_rest(event.tag); });
   if (events.empty()) co_return Result<void>();
+  // It would get them back. Who sees another node in its place will see otherwise, or take it over.
+  if (std::ranges::any_of(events, [this](const auto& event) {
+        return parts_.relay.redundancy.is_relay_beyond_rest(event.tag);
+      }))
+    co_return fail(ErrorCode::kBusy, "this node still relays them");
   co_return co_await parts_.relay.owners.reassign(Ring::kRelay, std::move(events));
 }
 

@@ -88,7 +88,7 @@ Handover::Handover(const config::Config& config, const Environment& world, Speec
                    RelayRole& relay, StorageRole& storage)
     : reads(world.clock),
       reassign(world.stores.relay, world.stores.history, relay.owners,
-               {{{Ring::kRelay, config.relay_replicas}, {Ring::kStorage, config.storage_replicas}},
+               {{{Ring::kRelay, config.relay_replicas}, {Ring::kStorage, storage.kept.copies()}},
                 world.owed.value_or(""),
                 world.save_owed,
                 world.bounds.owed_rows},

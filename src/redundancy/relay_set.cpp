@@ -90,8 +90,14 @@ bool RelaySet::warn_spares(Instant now) {
   return true;
 }
 
+bool RelaySet::wants_last_list(Instant now) const {
+  if (!draining_ || draining_->has_list) return false;
+  const Duration since = now - draining_->since;
+  return since >= kDrainAfter && since < kLately;
+}
+
 std::optional<std::uint64_t> RelaySet::drain_to(std::uint64_t feed_end, Instant now) {
-  if (!draining_ || now - draining_->since < kDrainAfter) return std::nullopt;
+  if (!draining_ || now - draining_->since < kDrainAfter || wants_last_list(now)) return std::nullopt;
   if (!draining_->to) draining_->to = std::max<std::uint64_t>(1, feed_end);
   return draining_->to;
 }

@@ -13,9 +13,10 @@
 //             do with half as many; since  shrink to more than at rest                     raised
 //             when others contradict       shrink to as many as at rest                    at rest
 //                                          retire: its place is another's now              draining
-//   draining  since when, and up to where  return_to_set: its place is its own again       the state below
-//             in the feed it still         finish_draining: all have got that              the state below
-//             delivers
+//   draining  since when, whether it has   return_to_set: its place is its own again       the state below
+//             the last list of followers,  finish_draining: all have got that              the state below
+//             and up to where in the feed
+//             it still delivers
 //
 // Draining lies above the others, and so, of a relay with a second place in the next larger set, does being
 // its spare: the number that was heard is believed meanwhile.
@@ -113,15 +114,22 @@ class RelaySet {
 
   // --- draining -------------------------------------------------------------------------------------------
   // No relay any more.
-  void retire(Instant now) { draining_ = Draining{now, std::nullopt}; }
+  void retire(Instant now) { draining_ = Draining{now}; }
   void return_to_set() { draining_.reset(); }
   void finish_draining() { draining_.reset(); }
+  // Who followed the others while this node was a relay, and came here too late, has to get what it took: the
+  // list of those who stay is wanted once more. No longer than they give it.
+  [[nodiscard]] bool wants_last_list(Instant now) const;
+  void note_last_list() {
+    if (draining_) draining_->has_list = true;
+  }
   // The last place in the feed that its followers have to get from this node; nothing if it is not draining,
-  // or something may still be on its way into the feed.
+  // or something may still be on its way into the feed, or the last list is missing.
   [[nodiscard]] std::optional<std::uint64_t> drain_to(std::uint64_t feed_end, Instant now);
   struct Draining {
     Instant since;
-    std::optional<std::uint64_t> to;  // nothing while something may still be on its way
+    std::optional<std::uint64_t> to{};  // nothing while something may still be on its way
+    bool has_list = false;
   };
   [[nodiscard]] const std::optional<Draining>& draining() const { return draining_; }
 

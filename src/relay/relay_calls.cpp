@@ -36,10 +36,11 @@ Task<Result<RelayCalls::Count>> RelayCalls::ask_count(ring::Contact owner, Tag t
   co_return Count{static_cast<unsigned>(*relays), static_cast<unsigned>(*lately)};
 }
 
-Task<std::vector<Result<RelayCalls::Count>>> RelayCalls::ask_counts(Tag tag) {
+Task<std::vector<Result<RelayCalls::Count>>> RelayCalls::ask_counts(Tag tag, unsigned relays, unsigned first,
+                                                                    unsigned step) {
   std::vector<Task<Result<Count>>> questions;
-  for (unsigned i = 0; i < places_.at_rest(); ++i) {
-    const RingId key = replica_key(tag.key(), i, places_.at_rest());
+  for (unsigned i = first; i < relays; i += step) {
+    const RingId key = replica_key(tag.key(), i, relays);
     const Result<ring::Owner> owner = co_await places_.rings().of(Ring::kRelay).find_owner(key);
     const bool asked = owner && owner->contact.origin() != identity_.origin() &&
                        !places_.rings().is_blocked_at(owner->contact.origin());

@@ -37,8 +37,9 @@ class RelayCalls {
     unsigned relays = 0;
     unsigned lately = 0;  // the most in the last minutes
   };
-  // Of the other relays at rest, each.
-  [[nodiscard]] Task<std::vector<Result<Count>>> ask_counts(Tag tag);
+  // Of the relays first, first + step, … of so many, each, but for this node.
+  [[nodiscard]] Task<std::vector<Result<Count>>> ask_counts(Tag tag, unsigned relays, unsigned first,
+                                                            unsigned step);
 
   // This node's word that it has too much to do with the tag as one of so many relays.
   [[nodiscard]] redundancy::OverloadToken sign(const Tag& tag, unsigned relays) const;

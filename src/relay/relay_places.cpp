@@ -8,7 +8,7 @@ std::vector<unsigned> RelayPlaces::own_places(const Tag& tag, unsigned relays) c
   std::vector<unsigned> places;
   const RingId key = tag.key();
   for (unsigned i = 0; i < relays; ++i) {
-    if (rings_.of(Ring::kRelay).owning(replica_key(key, i, relays)) != nullptr) places.push_back(i);
+    if (rings_.of(Ring::kRelay).keeps(replica_key(key, i, relays))) places.push_back(i);
   }
   return places;
 }

@@ -5,6 +5,7 @@
 
 #include "base/counted.hpp"
 #include "delivery/results.hpp"
+#include "http/url.hpp"
 #include "ring/vserver.hpp"
 
 namespace tagring::relay {
@@ -16,6 +17,7 @@ constexpr Duration kSignedFor = std::chrono::seconds(5);  // the same token for 
 constexpr Duration kRaiseWait = std::chrono::milliseconds(100);
 constexpr int kRaiseWaits = 100;
 constexpr std::size_t kRemembered = 10'000;
+constexpr unsigned kAsked = 4;  // of the relays that there would be, about
 
 }  // namespace
 
@@ -81,10 +83,10 @@ RelayRedundancy::Tended& RelayRedundancy::tended(const Tag& tag) {
 }
 
 bool RelayRedundancy::is_draining(const Tag& tag, const std::string& inbox) const {
-  if (!lists_.has_inbox(tag, inbox)) return false;
   const RelaySet* set = set_of(tag);
   const bool known = set != nullptr && set->draining();
   if (known && !set->draining()->to) return true;
+  if (!lists_.has_inbox(tag, inbox)) return false;
   return !announcer_.has_reached(inbox, known ? *set->draining()->to : announcer_.last_seq());
 }
 
@@ -100,6 +102,18 @@ json::array RelayRedundancy::status() const {
 }
 
 // --- taking posts ------------------------------------------------------------------------------------------
+
+bool RelayRedundancy::is_its_own(const Tag& tag, const std::string& uri) const {
+  const unsigned relays = relays_of(tag);
+  const unsigned copies = places_.hints().copies();
+  const std::vector<unsigned> own = places_.own_places(tag, relays);
+  return std::ranges::any_of(own, [&](unsigned place) {
+    for (unsigned copy = 0; copy < copies; ++copy) {
+      if (redundancy::relay_of_post(uri, copy, copies, relays) == place) return true;
+    }
+    return false;
+  });
+}
 
 bool RelayRedundancy::admit(const Tag& tag) {
   if (meter_.is_overloaded()) return false;
@@ -164,7 +178,9 @@ void RelayRedundancy::set_relays(const Tag& tag, unsigned relays, bool overloade
   const unsigned before = set.relays();
   if (before == relays) return;
   if (relays > before) {
-    set.grow(relays, overloaded, announcer_.last_seq(), clock_.now());
+    // What it took beyond rest before is missing to who comes now, too.
+    const std::uint64_t from = is_relay_beyond_rest(tag) ? set.feed_from() : announcer_.last_seq();
+    set.grow(relays, overloaded, from, clock_.now());
   } else {
     set.shrink(relays, clock_.now());
   }
@@ -249,7 +265,37 @@ Task<void> RelayRedundancy::tell_next_set(Tag tag, std::string action, unsigned 
   }
 }
 
+// Another relay at rest says that there are more relays than this one counts. Its word alone is not enough.
+void RelayRedundancy::hear_of_more(const Tag& tag, unsigned relays, std::string origin) {
+  make_room(claimed_, kRemembered);
+  claimed_.insert_or_assign(tag, Claimed{relays, origin});
+  doubt(tag, host_of(origin));
+}
+
+// This node has forgotten: then the relays that there would be know it. Or it went back to half as many, and
+// the other could not, for want of its vote.
+Task<void> RelayRedundancy::consider_at_rest(Tag tag) {
+  const auto known = claimed_.find(tag);
+  if (known == claimed_.end()) co_return;
+  const auto [relays, by] = known->second;
+  claimed_.erase(known);
+  const unsigned step = std::max(2U, relays / kAsked);
+  const std::vector<Result<RelayCalls::Count>> answers = co_await calls_.ask_counts(tag, relays, 1, step);
+  const auto answered = std::ranges::count_if(answers, [](const auto& answer) { return answer.has_value(); });
+  const auto agreed =
+      std::ranges::count_if(answers, [&](const auto& answer) { return answer && answer->relays >= relays; });
+  const unsigned own = relays_of(tag);
+  if (own >= relays || has_just_shrunk(tag)) co_return;
+  if (2 * agreed > answered) {
+    set_relays(tag, relays);
+  } else if (2 * own == relays && meter_.is_calm(tag)) {
+    json::object request = {{"action", "shrink"}, {"relays", own}};
+    co_await calls_.ask(by, tag, own, std::move(request));
+  }
+}
+
 Task<void> RelayRedundancy::consider(Tag tag) {
+  if (places_.is_relay_at_rest(tag)) co_return co_await consider_at_rest(std::move(tag));
   const Result<RelayCalls::Count> heard = co_await ask_count(tag, Duration::zero());
   const bool wanted =
       heard && heard->relays > relays_of(tag) && !places_.is_relay_at_rest(tag) && !has_just_shrunk(tag);
@@ -302,7 +348,22 @@ Task<void> RelayRedundancy::count_votes(Tag tag, unsigned relays) {
   if (willing && set.has_votes(voters, clock_.now())) set_relays(tag, relays);
 }
 
-// Of a tag that this node does not relay any more: forgets followers who have got all that it took.
+// Its places are others' now, who know nothing of what it took, and those at rest give it no list any more:
+// they take over what it took.
+Task<void> RelayRedundancy::lose_places(Tag tag) {
+  const Result<void> handed = co_await announcer_.hand_on(tag, tended(tag).set.feed_from());
+  if (handed && is_raised(tag) && !is_relay(tag)) set_relays(tag, places_.at_rest());
+}
+
+// Of a tag that this node does not relay any more.
+Task<void> RelayRedundancy::pull_last_list(Tag tag) {
+  const Result<unsigned> pulled = co_await pull_at_rest(tag, count(tag).lately);
+  if (!pulled) co_return;
+  co_await apply_list(tag);
+  tended(tag).set.note_last_list();
+}
+
+// The same: forgets followers who have got all that it took.
 Task<void> RelayRedundancy::drain(Tag tag) {
   RelaySet& set = tended(tag).set;
   if (is_relay(tag)) set.return_to_set();
@@ -356,7 +417,8 @@ Task<Result<RelayCalls::Count>> RelayRedundancy::ask_count(Tag tag, Duration age
   if (known != heard_.end() && clock_.now() - known->second.at < age_max) co_return known->second.count;
   std::vector<RelayCalls::Count> counts;
   if (places_.is_relay_at_rest(tag)) counts.push_back(count(tag));
-  const std::vector<Result<RelayCalls::Count>> answers = co_await calls_.ask_counts(tag);
+  const std::vector<Result<RelayCalls::Count>> answers =
+      co_await calls_.ask_counts(tag, places_.at_rest(), 0, 1);
   for (const Result<RelayCalls::Count>& answer : answers) {
     if (answer) counts.push_back(*answer);
   }

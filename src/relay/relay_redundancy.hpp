@@ -48,6 +48,8 @@ class RelayRedundancy {
   [[nodiscard]] bool is_raised(const Tag& tag) const { return relays_of(tag) > places_.at_rest(); }
   // This node is one of the relays that the tag has beyond those at rest.
   [[nodiscard]] bool is_relay_beyond_rest(const Tag& tag) const;
+  // The post is one of those that publishers send to this node, of as many relays as it believes there are.
+  [[nodiscard]] bool is_its_own(const Tag& tag, const std::string& uri) const;
   // Takes a post upon itself, as far as the load is concerned; false if it is too much.
   bool admit(const Tag& tag);
   // What goes with the answer to a publisher or follower about these tags: "relays", and "overloaded" for
@@ -64,7 +66,7 @@ class RelayRedundancy {
   void note_request(const Tag& tag, const std::string& actor, bool follows) {
     lists_.note_request(tag, actor, follows);
   }
-  // No relay of the tag any more, but still delivering to that inbox.
+  // No relay of the tag any more, but still delivering to that inbox, or perhaps about to.
   [[nodiscard]] bool is_draining(const Tag& tag, const std::string& inbox) const;
 
   // --- others as relays -----------------------------------------------------------------------------------
@@ -106,10 +108,14 @@ class RelayRedundancy {
   Task<void> raise(redundancy::OverloadToken token);
   Task<Result<void>> become_relay(Tag tag, unsigned relays, bool attested);
   Task<void> consider(Tag tag);
+  void hear_of_more(const Tag& tag, unsigned relays, std::string origin);
+  Task<void> consider_at_rest(Tag tag);
   Task<void> tell_relays_at_rest(Tag tag, redundancy::OverloadToken token);
   Task<void> tell_next_set(Tag tag, std::string action, unsigned relays);
   Task<void> try_to_halve(Tag tag);
   Task<void> count_votes(Tag tag, unsigned relays);
+  Task<void> lose_places(Tag tag);
+  Task<void> pull_last_list(Tag tag);
   Task<void> drain(Tag tag);
   // --- lists ---
   Task<Result<unsigned>> pull(Tag tag, std::string origin, unsigned of, FollowerLists::List* into);
@@ -126,7 +132,8 @@ class RelayRedundancy {
   [[nodiscard]] bool is_relay(const Tag& tag) const;
   // --- answering ---
   Task<Result<json::object>> act(json::object request, std::string origin);
-  Task<Result<json::object>> give_list(Tag tag, unsigned index, unsigned of, std::string after);
+  Task<Result<json::object>> give_list(Tag tag, std::string origin, unsigned index, unsigned of,
+                                       std::string after);
   Task<Result<void>> hear_raise(json::object request, Tag tag, unsigned relays, std::string origin);
   [[nodiscard]] RelayCalls::Count count(const Tag& tag) const;
 
@@ -141,6 +148,11 @@ class RelayRedundancy {
   std::map<Tag, Tended> sets_;
   std::map<Tag, Heard> heard_;  // of tags that others are relays of
   std::set<Tag> raising_;
+  struct Claimed {
+    unsigned relays;
+    std::string by;  // origin
+  };
+  std::map<Tag, Claimed> claimed_;  // by another relay at rest, and not looked into yet
   std::map<Tag, std::pair<redundancy::OverloadToken, Instant>> signed_;  // what is given out now
   unsigned turn_ = 0;
   bool keeping_up_ = false;

@@ -70,8 +70,16 @@ Task<void> RelayRedundancy::pull_by_turns(Tag tag) {
   const std::vector<std::string> all = co_await places_.origins(tag, relays, 0, 1);
   FollowerLists::List list;
   if (!at_rest.empty()) {
-    const Result<unsigned> heard = co_await pull(tag, at_rest[turn_ % at_rest.size()], relays, &list);
-    if (heard && relays_of(tag) == relays) {
+    const std::string& asked = at_rest[turn_ % at_rest.size()];
+    Result<unsigned> heard = co_await pull(tag, asked, relays, &list);
+    // It has forgotten so much that it gives no list.
+    if (!heard && heard.error().code == ErrorCode::kNotOwner) {
+      const Result<RelayCalls::Count> known = co_await ask_count(tag, Duration::zero());
+      if (known) heard = known->relays;
+    }
+    if (heard && *heard > relays && places_.is_relay_at_rest(tag)) {
+      hear_of_more(tag, *heard, asked);
+    } else if (heard && relays_of(tag) == relays) {
       const std::optional<unsigned> news =
           tended(tag).set.hear(*heard, places_.is_relay_at_rest(tag), clock_.now());
       if (news) set_relays(tag, *news);
@@ -86,12 +94,11 @@ Task<void> RelayRedundancy::apply_list(Tag tag) {
   const FollowerLists::List list = std::move(tended(tag).list);
   FollowerLists::Changes changes = lists_.changes(tag, list);
   if (!changes.come.empty()) {
+    // Those at rest are asked for what was missed by themselves.
+    const std::uint64_t from = places_.is_relay_at_rest(tag) ? 0 : tended(tag).set.feed_from();
+    for (delivery::Follower& follower : changes.come) follower.since = from;
     const Result<void> added = co_await lists_.add(std::move(changes.come));
-    const bool late = added && is_relay_beyond_rest(tag) && !places_.is_relay_at_rest(tag);
-    if (late) {
-      const std::uint64_t from = tended(tag).set.feed_from();
-      co_await announcer_.push_missed(tag, std::move(changes.inboxes), from);
-    }
+    if (added && from != 0) co_await announcer_.push_missed(tag, std::move(changes.inboxes), from);
   }
 }
 
@@ -132,10 +139,11 @@ Task<void> RelayRedundancy::tend(Tag tag) {
     if (strained && tended(tag).set.warn_spares(clock_.now()))
       co_await tell_next_set(tag, "spare", relays_of(tag) * 2);
   } else if (raised) {
-    set_relays(tag, places_.at_rest());  // its places are others' now
+    co_await lose_places(tag);
   } else if (tended(tag).set.is_spare(clock_.now())) {
     co_await pull_at_rest(tag, tended(tag).set.spare_of());
   }
+  if (!is_relay(tag) && tended(tag).set.wants_last_list(clock_.now())) co_await pull_last_list(tag);
   co_await drain(tag);
   tended(tag).tending = false;
 }
@@ -143,7 +151,7 @@ Task<void> RelayRedundancy::tend(Tag tag) {
 // --- answering ---------------------------------------------------------------------------------------------
 
 Task<HttpResponse> RelayRedundancy::answer(HttpRequest request) {
-  Result<json::object> answer = fail(ErrorCode::kNotOwner, "this node is no relay of the hashtag at rest");
+  Result<json::object> answer = fail(ErrorCode::kNotOwner, "this node is no relay of the hashtag");
   if (request.method == "POST") {
     auto question = co_await calls_.read(std::move(request));
     if (!question) co_return std::move(question).error();
@@ -152,7 +160,7 @@ Task<HttpResponse> RelayRedundancy::answer(HttpRequest request) {
     const std::string query(query_of(request.target));
     const Result<Tag> tag = redundancy::asked_tag(query);
     if (!tag) co_return error_response(tag.error());
-    if (places_.is_relay_at_rest(*tag)) answer = to_json(count(*tag));
+    if (is_relay(*tag)) answer = to_json(count(*tag));
   }
   if (!answer) co_return error_response(answer.error());
   HttpResponse response;
@@ -175,8 +183,8 @@ Task<Result<json::object>> RelayRedundancy::act(json::object request, std::strin
       co_await places_.check_place(tag, origin, static_cast<unsigned>(index), static_cast<unsigned>(of)));
   if (action == "list") {
     std::string after = json::text_of(request, "after");
-    co_return co_await give_list(tag, static_cast<unsigned>(index), static_cast<unsigned>(of),
-                                 std::move(after));
+    co_return co_await give_list(tag, std::move(origin), static_cast<unsigned>(index),
+                                 static_cast<unsigned>(of), std::move(after));
   }
   if (action == "raise") {
     CO_TRY_VOID(
@@ -194,13 +202,14 @@ Task<Result<json::object>> RelayRedundancy::act(json::object request, std::strin
 }
 
 // Followers are nobody's business but the relays', and the spares'.
-Task<Result<json::object>> RelayRedundancy::give_list(Tag tag, unsigned index, unsigned of,
-                                                      std::string after) {
-  if (!is_relay(tag) || of > relays_of(tag) * 2)
-    co_return fail(ErrorCode::kNotOwner, "neither relay nor spare of the hashtag, as far as is known here");
-  // Both at rest, and the other did not go along with the last halving: it waits for this one to ask again.
+Task<Result<json::object>> RelayRedundancy::give_list(Tag tag, std::string origin, unsigned index,
+                                                      unsigned of, std::string after) {
+  // Both at rest, and this one has forgotten, or the other did not go along with the last halving.
   const bool is_behind = places_.is_relay_at_rest(tag) && places_.is_place_at_rest(index, of);
-  if (is_behind && of > relays_of(tag) && !has_just_shrunk(tag)) set_relays(tag, of);
+  if (is_behind && of > relays_of(tag) && !has_just_shrunk(tag)) hear_of_more(tag, of, std::move(origin));
+  // Who has just ceased to be a relay wants the list once more.
+  if (!is_relay(tag) || of > count(tag).lately * 2)
+    co_return fail(ErrorCode::kNotOwner, "neither relay nor spare of the hashtag, as far as is known here");
   json::object page = lists_.page(tag, after);
   page["relays"] = relays_of(tag);
   co_return page;

@@ -210,6 +210,11 @@ Vserver* Membership::owning(const RingId& key) {
   return nullptr;
 }
 
+bool Membership::keeps(const RingId& key) {
+  const Vserver* vserver = owning(key);
+  return vserver != nullptr && vserver != closing_;
+}
+
 // --- places ------------------------------------------------------------------------------------------------
 
 std::vector<Contact> Membership::free_places() const {

@@ -81,6 +81,8 @@ class Membership {
   [[nodiscard]] Vserver* serving(const RingId& key);
   // The same, but owning suffices.
   [[nodiscard]] Vserver* owning(const RingId& key);
+  // The same, and the place is not being given up.
+  [[nodiscard]] bool keeps(const RingId& key);
   // Those that stand on the ring or are to join it. May change whenever something is awaited.
   [[nodiscard]] const std::vector<std::unique_ptr<Vserver>>& vservers() const { return vservers_; }
   [[nodiscard]] bool is_member() const;

@@ -76,11 +76,11 @@ Task<Result<void>> Subscriber::receive_missed(std::vector<delivery::TagEvent> ev
 }
 
 Task<Result<void>> Subscriber::take_believed(std::vector<delivery::TagEvent> events) {
-  std::vector<delivery::TagEvent> own;     // of tags this node relays itself
-  std::vector<delivery::TagEvent> of_set;  // of tags that have more relays now than at rest
+  std::vector<delivery::TagEvent> own;     // that this node relays itself
+  std::vector<delivery::TagEvent> of_set;  // that others relay, of tags with more relays now than at rest
   std::vector<delivery::TagEvent> others;
   for (delivery::TagEvent& event : events) {
-    if (redundancy_.is_raised(event.tag)) {
+    if (redundancy_.is_raised(event.tag) && !redundancy_.is_its_own(event.tag, event.uri)) {
       of_set.push_back(std::move(event));
     } else {
       (relays_here(event) ? own : others).push_back(std::move(event));

@@ -12,7 +12,9 @@ namespace tagring::subscriber {
 namespace {
 constexpr Duration kPause = std::chrono::milliseconds(20);  // wishes that come together are served together
 constexpr Duration kRetry = std::chrono::seconds(2);
-constexpr Duration kSinceMargin = std::chrono::minutes(2);  // clocks differ, and routes are remembered
+// Clocks differ, by as much as what is signed may come from the future (signatures/claim.hpp), and routes are
+// remembered.
+constexpr Duration kSinceMargin = std::chrono::minutes(6);
 
 std::vector<std::vector<Tag>> chunks_of(std::vector<Tag> tags, std::size_t size) {
   std::vector<std::vector<Tag>> chunks;

@@ -47,6 +47,16 @@ class AnnouncerTest : public RoleTest {
     loop.run_for(Duration(1));
   }
 
+  // The same, and it is on the disk.
+  TagEvent take(const std::string& uri, const Tag& tag = "cats"_tag,
+                Announcer::To to = Announcer::To::kEverybody) {
+    const TagEvent event{tag, Op::kAdd, uri, "https://author.example/u", clock.wall_now(), true};
+    const auto accepted = run(stores->relay.accept({event}, 0));
+    announcer.push({accepted->front().feed_seq, event}, to);
+    loop.run_for(Duration(1));
+    return event;
+  }
+
   std::uint64_t seq = 0;
   Followers followers;
   federation::Blocks blocks;
@@ -102,6 +112,51 @@ TEST_F(AnnouncerTest, WhatNodesDoNotTakeFromThisRelayIsHandedToTheOthersOnce) {
   lost.disk_is_full = false;
   loop.run_for(std::chrono::hours(1));
   EXPECT_THAT(lost.handed, ElementsAre("https://author.example/1"));
+  EXPECT_TRUE(announcer.idle());
+}
+
+TEST_F(AnnouncerTest, WhatItTookAsARelayIsHandedOnAndNotWhatOthersRelay) {
+  take("https://author.example/1");
+  const std::uint64_t from = announcer.last_seq();
+  take("https://author.example/2");
+  take("https://author.example/3", "dogs"_tag);
+  take("https://author.example/4", "cats"_tag, Announcer::To::kPeople);
+  lost.disk_is_full = true;
+  EXPECT_FALSE(run(announcer.hand_on("cats"_tag, from)));
+  lost.disk_is_full = false;
+  EXPECT_TRUE(run(announcer.hand_on("cats"_tag, from)));
+  EXPECT_THAT(lost.handed, ElementsAre("https://author.example/2"));
+}
+
+TEST_F(AnnouncerTest, WhatAnotherRelayWasToTellNodesIsToldThemWhenItIsGivenToThisOne) {
+  follow("cats"_tag, kNode, Via::kNode);
+  follow("cats"_tag, kPeople, Via::kBoost);
+  const TagEvent event = take("https://author.example/1", "cats"_tag, Announcer::To::kPeople);
+  loop.run_for(std::chrono::seconds(1));
+  EXPECT_THAT(web.posted_to(kNode), IsEmpty());
+  EXPECT_THAT(web.posted_to(kPeople), SizeIs(1));
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_TRUE(run(announcer.tell_nodes(event)));
+    loop.run_for(std::chrono::seconds(1));
+    EXPECT_THAT(web.posted_to(kNode), SizeIs(1));
+    EXPECT_THAT(web.posted_to(kPeople), SizeIs(1));
+  }
+}
+
+TEST_F(AnnouncerTest, ANodeThatFollowsAHashtagNoMoreIsOwedNothingOfIt) {
+  follow("cats"_tag, kNode, Via::kNode);
+  follow("dogs"_tag, kNode, Via::kNode);
+  web.statuses[kNode] = 503;
+  enter("https://author.example/1", "cats"_tag);
+  enter("https://author.example/2", "dogs"_tag);
+  loop.run_for(std::chrono::seconds(1));
+  followers.remove("cats"_tag, kNode + "/of-somebody");
+  web.statuses[kNode] = 200;
+  const std::size_t before = web.posted_to(kNode).size();
+  loop.run_for(std::chrono::hours(2));
+  for (std::size_t i = before; i < web.posted_to(kNode).size(); ++i)
+    EXPECT_EQ(json::serialize(web.posted_to(kNode)[i]).find("cats"), std::string::npos);
+  EXPECT_GT(web.posted_to(kNode).size(), before);
   EXPECT_TRUE(announcer.idle());
 }
 

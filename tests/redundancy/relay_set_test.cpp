@@ -155,6 +155,11 @@ TEST_F(RelaySetTest, WhoIsNoRelayAnyMoreDeliversWhatItTook) {
   set.retire(now);
   EXPECT_EQ(set.state(now), State::kDraining);
   EXPECT_EQ(set.drain_to(70, now + seconds(9)), std::nullopt) << "something may still be written";
+  EXPECT_FALSE(set.wants_last_list(now + seconds(9)));
+  EXPECT_TRUE(set.wants_last_list(now + seconds(10)));
+  EXPECT_EQ(set.drain_to(77, now + seconds(10)), std::nullopt)
+      << "somebody may have come who is not known here";
+  set.note_last_list();
   EXPECT_EQ(set.drain_to(77, now + seconds(10)), 77U);
   EXPECT_EQ(set.drain_to(99, now + seconds(20)), 77U) << "what came later is others'";
   set.finish_draining();

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <gtest/gtest.h>
+#include <map>
 #include <set>
 
 #include "runs/flash_crowd.hpp"
@@ -22,7 +23,37 @@ struct Crowd {
   int posts_per_second = 8;
   double loss = 0;
   bool crashes = false;
+  bool forgets = false;  // those at rest are restarted in the end, so that nobody there knows of more relays
+  bool comers = false;   // others subscribe while there are fewer and fewer relays
 };
+
+std::set<std::size_t> relays_at_rest(World& world, const Crowd& crowd) {
+  std::set<std::size_t> found;
+  const RingId key = Tag::from_canonical(kTag).key();
+  for (unsigned place = 0; place < crowd.at_rest; ++place) {
+    for (const std::size_t i : world.up()) {
+      if (world.node(i).rings().of(Ring::kRelay).owning(replica_key(key, place, crowd.at_rest)) != nullptr)
+        found.insert(i);
+    }
+  }
+  return found;
+}
+
+// Posts that were published after a node began to subscribe, by the node.
+using Comers = std::map<std::size_t, std::size_t>;
+
+// A post a second, while others subscribe.
+Comers trickle(World& world, const Crowd& crowd, const std::vector<std::size_t>& subscribers) {
+  Comers comers;
+  for (int second = 0; second < 240; ++second) {
+    const std::size_t next = (second / 15) * 3 % crowd.nodes;
+    const bool comes = second % 15 == 0 && std::ranges::find(subscribers, next) == subscribers.end();
+    if (comes && comers.emplace(next, world.posts().size()).second) subscribe(world, next, {kTag});
+    world.publish(subscribers[static_cast<std::size_t>(second) % subscribers.size()], {kTag});
+    world.loop.run_for(std::chrono::seconds(1));
+  }
+  return comers;
+}
 
 // A burst of posts, of which a relay can send a quarter; then silence. Returns the most relays that there
 // were.
@@ -67,7 +98,14 @@ unsigned survive(std::uint64_t seed, const Crowd& crowd) {
   }
   world.faults = ring_sim::NetworkFaults{};
   for (const std::size_t i : down) world.start_node(i);
+  if (crowd.forgets) {
+    for (const std::size_t i : relays_at_rest(world, crowd)) {
+      world.crash_node(i);
+      world.start_node(i);
+    }
+  }
   world.loop.run_for(std::chrono::seconds(1));
+  const Comers comers = crowd.comers ? trickle(world, crowd, subscribers) : Comers();
   const auto sent = [&] {
     most = std::max(most, world.relays());
     return world.is_quiet();
@@ -82,6 +120,13 @@ unsigned survive(std::uint64_t seed, const Crowd& crowd) {
     EXPECT_EQ(world.feed(i, kTag), live_posts(world, kTag)) << "seed " << seed << ", node " << i;
     EXPECT_LE(world.node(i).subscriber().subscriptions(), crowd.at_rest) << "seed " << seed << ", node " << i;
   }
+  for (const auto& [node, first] : comers) {
+    const std::multiset<std::string> feed = world.feed(node, kTag);
+    for (std::size_t i = first; i < world.posts().size(); ++i) {
+      EXPECT_TRUE(feed.contains(world.posts()[i].uri))
+          << "seed " << seed << ", node " << node << ", post " << i;
+    }
+  }
   return most;
 }
 
@@ -93,6 +138,20 @@ TEST(RelaySets, OfNetworksWithOneRelayAtRestGrowToo) {
   Crowd crowd;
   crowd.at_rest = 1;
   EXPECT_GE(survive(3, crowd), 4U);
+}
+
+TEST(RelaySets, LoseNothingOfWhatComesWhileTheyShrink) {
+  Crowd crowd;
+  crowd.at_rest = 1;
+  crowd.comers = true;
+  EXPECT_GE(survive(21, crowd), 4U);
+}
+
+TEST(RelaySets, ShrinkAlsoWhenThoseAtRestHaveForgottenThem) {
+  Crowd crowd;
+  crowd.forgets = true;
+  crowd.comers = true;
+  EXPECT_GE(survive(32, crowd), 8U);
 }
 
 TEST(RelaySets, LoseNothingWhenMachinesCrashAndMessagesGetLostWhileTheyChange) {
