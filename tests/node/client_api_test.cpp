@@ -562,6 +562,20 @@ TEST_F(Reading, NobodyReadsThroughTheNodeWhatItsAuthorDidNotGive) {
   EXPECT_EQ(found(publish("1", {"cats"}, to_rfc3339(loop.wall_now()))), 0U) << "not for archives";
 }
 
+TEST_F(Reading, WhoIsNamedAsAPostIsStillShown) {
+  publish("1", {"cats"}, "2025-12-30T10:00:00Z", [&](json::object& note) { note["inReplyTo"] = alice.id; });
+  internet.serve("https://home.example/@alice", internet.documents.at(alice.id));
+  for (const std::string& named : {std::string("https://home.example/@alice"), alice.id}) {
+    const std::string q = percent_encode(named);
+    EXPECT_THAT(object(get("/api/v2/search?type=statuses&q=" + q)).at("statuses").as_array(), IsEmpty());
+    EXPECT_THAT(timeline("cats"), ElementsAre("1")) << named;
+  }
+  const std::string id(list(get("/api/v1/timelines/tag/cats")).at(0).at("id").as_string());
+  settle(std::chrono::minutes(11));
+  EXPECT_EQ(get("/api/v1/statuses/" + id + "/context").status, 200);
+  EXPECT_THAT(timeline("cats"), ElementsAre("1"));
+}
+
 TEST_F(Reading, WhoHidesFromTheWebIsNotShown) {
   const std::string uri = publish("1", {"cats"}, "2025-12-30T10:00:00Z");
   json::object document = json::parse_object(alice.document()).value();
