@@ -186,6 +186,7 @@ Task<Result<Timeline::Page>> Timeline::read(TimelineQuery query) {
       query.only_media || query.local || query.remote || !query.all.empty() || !query.none.empty();
   Scan scan(*this, query);
   Page page;
+  bool is_cut = false;  // full before the end of what was looked at
   std::size_t scanned = 0;
   while (page.statuses.size() < query.limit && scanned < options_.scanned_max && clock_.now() < deadline) {
     const std::size_t missing = query.limit - page.statuses.size();
@@ -200,14 +201,15 @@ Task<Result<Timeline::Page>> Timeline::read(TimelineQuery query) {
     const std::vector<json::object> statuses = co_await show(entries, query, deadline);
     for (std::size_t i = 0; i < entries.size(); ++i) {
       const posts::StatusId id = entries[i].id;
-      if (page.statuses.size() >= query.limit && id != entries[i - 1].id) break;
+      is_cut = page.statuses.size() >= query.limit && id != entries[i - 1].id;
+      if (is_cut) break;
       page.oldest = std::min(page.oldest.value_or(id), id);
       page.newest = std::max(page.newest.value_or(id), id);
       ++scanned;
       if (!statuses[i].empty()) page.statuses.push_back(statuses[i]);
     }
   }
-  page.more = !scan.is_done();
+  page.more = is_cut || !scan.is_done();
   if (forwards) std::ranges::reverse(page.statuses);
   co_return page;
 }

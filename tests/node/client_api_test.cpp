@@ -69,6 +69,17 @@ class Reading : public NodeTest {
     EXPECT_THAT(all.substr(begin, end - begin), testing::StartsWith(origin));
     return all.substr(begin + origin.size(), end - begin - origin.size());
   }
+  // What there is from that page on in one direction of Link, newest first.
+  std::vector<std::string> read_on(std::string target, const std::string& relation) {
+    std::vector<std::string> all;
+    for (int pages = 0; !target.empty() && pages < 30; ++pages) {
+      const HttpResponse response = get(target);
+      const std::vector<std::string> page = names(response);
+      all.insert(relation == "next" ? all.end() : all.begin(), page.begin(), page.end());
+      target = link(response, relation);
+    }
+    return all;
+  }
 };
 
 TEST_F(Reading, ATimelineHasTheContentFromTheAuthorsServerNewestFirst) {
@@ -172,6 +183,27 @@ TEST_F(Reading, ATimelineGoesOnBehindAWaveOfDeletedPostsAndOfPostsOfOneMoment) {
       target = link(response, direction);
     }
     EXPECT_THAT(seen, testing::UnorderedElementsAre("oldest", "newest")) << direction;
+  }
+}
+
+// A page that is full may be so before the last of the posts that were looked at for it.
+TEST_F(Reading, AFilteredTimelineCanBeReadToItsEnd) {
+  const auto with_media = [](json::object& note) {
+    note["attachment"] = json::array{json::object{
+        {"type", "Document"}, {"mediaType", "image/png"}, {"url", "https://home.example/1.png"}}};
+  };
+  std::vector<std::string> all;
+  for (int i = 0; i < 35; ++i) {
+    const std::string name = fmt::format("{:02}", i);
+    publish(name, {"cats", "pets"}, fmt::format("2025-12-30T10:{}:00Z", name), with_media);
+    all.insert(all.begin(), name);
+    if (i != 11 && i != 34) continue;
+    for (const char* filter : {"only_media=true", "local=true", "all[]=pets", "none[]=dogs"}) {
+      const std::string target = fmt::format("/api/v1/timelines/tag/cats?limit=5&{}", filter);
+      EXPECT_EQ(read_on(target, "next"), all) << filter;
+      EXPECT_EQ(read_on(target + "&since_id=1", "next"), all) << filter;
+      EXPECT_EQ(read_on(target + "&min_id=1", "prev"), all) << filter;
+    }
   }
 }
 
