@@ -186,6 +186,31 @@ TEST_F(Reading, ATimelineGoesOnBehindAWaveOfDeletedPostsAndOfPostsOfOneMoment) {
   }
 }
 
+TEST_F(Reading, NoHashtagIsOvertakenWhileItsDeletedPostsArePassedOver) {
+  const auto publish_dogs = [&](int from) {
+    for (int i = from; i < from + 20; ++i)
+      publish(fmt::format("dog{}", i), {"dogs"}, fmt::format("2025-12-30T{}:{}:00Z", i < 30 ? 10 : 15, i));
+  };
+  publish_dogs(10);
+  publish("old-cat", {"cats"}, "2025-12-30T10:50:00Z");
+  std::vector<storage::HistoryEntry> wave;
+  for (int i = 0; i < 2'500; ++i) {
+    const std::string uri = fmt::format("https://home.example/wave/{}", i);
+    const WallTime time = *from_rfc3339("2025-12-30T11:00:00Z") + std::chrono::seconds(i);
+    wave.push_back({"cats"_tag, uri, alice.id, time, true});
+  }
+  ASSERT_TRUE(run(stores->history.put(std::move(wave))));
+  publish("new-cat", {"cats"}, "2025-12-30T15:10:00Z");
+  publish_dogs(30);
+  std::vector<std::string> all;
+  for (int i = 49; i >= 30; --i) all.push_back(fmt::format("dog{}", i));
+  all.insert(all.end(), {"new-cat", "old-cat"});
+  for (int i = 29; i >= 10; --i) all.push_back(fmt::format("dog{}", i));
+  const std::string target = "/api/v1/timelines/tag/cats?any[]=dogs&limit=40";
+  EXPECT_EQ(read_on(target, "next"), all);
+  EXPECT_EQ(read_on(target + "&min_id=1", "prev"), all);
+}
+
 // A page that is full may be so before the last of the posts that were looked at for it.
 TEST_F(Reading, AFilteredTimelineCanBeReadToItsEnd) {
   const auto with_media = [](json::object& note) {
