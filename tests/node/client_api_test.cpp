@@ -633,6 +633,21 @@ TEST_F(Reading, WhoIsNamedAsAPostIsStillShown) {
   EXPECT_THAT(timeline("cats"), ElementsAre("1"));
 }
 
+TEST_F(Reading, NobodyIsFoundByTheAddressOfSomebodyElse) {
+  const std::string other = "https://bank.example/@chief";
+  json::object document = json::parse_object(alice.document()).value();
+  document["url"] = other;
+  internet.serve(alice.id, json::serialize(document));
+  const std::string uri =
+      publish("1", {"cats"}, "2025-12-30T10:00:00Z", [&](json::object& note) { note["url"] = other + "/1"; });
+  const json::object status = list(get("/api/v1/timelines/tag/cats")).at(0).as_object();
+  EXPECT_EQ(status.at("url"), json::value(uri));
+  EXPECT_EQ(status.at("account").at("url"), json::value(alice.id));
+  const std::string q = percent_encode(other);
+  EXPECT_THAT(object(get("/api/v2/search?q=" + q)).at("accounts").as_array(), IsEmpty());
+  EXPECT_THAT(list(get("/api/v1/accounts/search?q=" + q)), IsEmpty());
+}
+
 TEST_F(Reading, WhoHidesFromTheWebIsNotShown) {
   const std::string uri = publish("1", {"cats"}, "2025-12-30T10:00:00Z");
   json::object document = json::parse_object(alice.document()).value();
