@@ -436,6 +436,14 @@ TEST_F(Reading, PostsPerDay) {
   EXPECT_EQ(get("/api/tagring/tags/cats/days?from=2025-13-01").status, 422);
 }
 
+TEST_F(Reading, AnOutageIsNotToldAsDaysWithoutPosts) {
+  publish("1", {"cats"}, "2025-12-30T10:00:00Z");
+  const auto lose = [](sql::Connection& db) { return db.execute("ALTER TABLE history RENAME TO away"); };
+  ASSERT_TRUE(run(stores->database->write(lose)));
+  EXPECT_EQ(get("/api/tagring/tags/cats/days?from=2025-12-28&to=2025-12-30").status, 503);
+  EXPECT_EQ(get("/api/v1/tags/cats").status, 200) << "clients need the hashtag to follow it";
+}
+
 TEST_F(Reading, SearchFindsHashtagsAndPosts) {
   const std::string uri = publish("1", {"catsoftheworld"}, to_rfc3339(loop.wall_now()));
   json::object found = object(get("/api/v2/search?q=%23cats"));
