@@ -141,6 +141,8 @@ Task<void> Streams::tell(delivery::TagEvent event) {
   if (!contents.front()) co_return;
   const posts::Post& post = *contents.front()->post;
   if (post.author != event.author || !post.has(event.tag)) co_return;
+  // Blocked or taken down, before or while it was fetched.
+  if (!options_.is_shown({event.tag, event.uri, event.author, event.published})) co_return;
   const json::object status = posts_.show(*contents.front(), posts::status_id(event.published, event.uri));
   const char* name = event.is_edit() ? "status.update" : "update";
   deliver({event.tag, name, json::serialize(status)});

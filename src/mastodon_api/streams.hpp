@@ -5,6 +5,7 @@
 // the budget of the reader goes; beyond that streams get what comes anyway.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -20,6 +21,7 @@
 #include "mastodon_api/api.hpp"
 #include "mastodon_api/live_reader.hpp"
 #include "posts/post_cache.hpp"
+#include "storage/history.hpp"
 #include "subscriber/subscriptions.hpp"
 
 namespace tagring::mastodon_api {
@@ -27,7 +29,9 @@ namespace tagring::mastodon_api {
 class Streams final : public ApiPart, public LiveReader::Owner {
  public:
   struct Options {
-    LiveReader::Options reader;
+    // Readers of this node may see it.
+    std::function<bool(const storage::HistoryEntry&)> is_shown;
+    LiveReader::Options reader = {};
     Duration linger = std::chrono::minutes(10);     // a subscription after its last reader
     Duration news_age_max = std::chrono::hours(1);  // what is older is no news: a subscription brings it too
   };

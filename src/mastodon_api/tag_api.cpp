@@ -104,9 +104,10 @@ Task<HttpResponse> TagApi::days(std::string name, std::string query) {
       from_text.empty() && to ? std::optional(*to - std::chrono::days(29)) : parse_date(from_text);
   if (!from || !to || *to < *from || *to - *from >= storage::HistoryService::kDaysMax)
     co_return api_error(422, "from and to must be days (2026-11-21), at most ten years apart");
-  json::array list;
   const auto known = co_await days_of(*tag, *from, *to + std::chrono::days(1));
-  for (const storage::HistoryDay& day : known.value_or(std::vector<storage::HistoryDay>()))
+  if (!known) co_return api_error(known.error());
+  json::array list;
+  for (const storage::HistoryDay& day : *known)
     list.push_back(json::object{{"day", date(day.day)}, {"posts", day.posts}, {"authors", day.authors}});
   co_return api_response(list);
 }

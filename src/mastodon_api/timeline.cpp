@@ -41,37 +41,11 @@ struct Timeline::Source {
   }
 };
 
-Task<Result<void>> Timeline::refill(Source* source, bool forwards) {
-  std::size_t rounds = 0;
-  while (source->ready.empty() && source->more && rounds++ < options_.rounds_max) {
-    // A group must be had whole before the rounds are over.
-    const std::size_t count =
-        source->held.empty() ? options_.page_entries : storage::HistoryService::kLimitMax;
-    Result<storage::HistoryPage> page;
-    if (forwards) {
-      page = co_await history_.query_newer(source->tag, *source->cursor, count);
-    } else {
-      page = co_await history_.query(source->tag, source->cursor, count);
-    }
-    if (!page) co_return std::unexpected(page.error());
-    source->more = page->more && page->next;
-    if (source->more) source->cursor = page->next;
-    if (forwards) std::ranges::reverse(page->entries);
-    std::vector<Entry> entries;
-    for (storage::HistoryEntry& entry : page->entries) {
-      const posts::StatusId id = posts::status_id(entry.published, entry.uri);
-      entries.push_back({id, std::move(entry)});
-    }
-    source->take(std::move(entries), forwards);
-  }
-  co_return Result<void>();
-}
-
 // One pass over the histories of all hashtags of a query, merged.
 class Timeline::Scan {
  public:
-  Scan(Timeline& timeline, const TimelineQuery& query)
-      : timeline_(timeline), forwards_(query.min_id.has_value()) {
+  Scan(Timeline& timeline, const TimelineQuery& query, Instant deadline)
+      : timeline_(timeline), forwards_(query.min_id.has_value()), deadline_(deadline) {
     if (query.max_id) below_ = *query.max_id;
     above_ = std::max(query.since_id.value_or(0), query.min_id.value_or(0));
     std::vector<Tag> tags = query.any;
@@ -81,9 +55,11 @@ class Timeline::Scan {
     for (Tag& tag : tags) {
       Source source{.tag = std::move(tag), .cursor = {}, .held = {}, .ready = {}};
       if (forwards_) {
-        source.cursor = {posts::time_of(*query.min_id) - Duration(1), kAfterAllUris};
+        const posts::StatusId first = std::min(*query.min_id, UINT64_MAX - 1) + 1;
+        source.cursor = {posts::time_of(first) - Duration(1), kAfterAllUris};
       } else if (query.max_id) {
-        source.cursor = {posts::time_of(*query.max_id) + Duration(1), ""};
+        const posts::StatusId first = std::max<posts::StatusId>(*query.max_id, 1) - 1;
+        source.cursor = {posts::time_of(first) + Duration(1), ""};
       }
       sources_.push_back(std::move(source));
     }
@@ -94,24 +70,16 @@ class Timeline::Scan {
     std::vector<Entry> entries;
     while (!done_) {
       const auto shares_id = [&](const Source& source) {
-        return !source.ready.empty() && source.ready.back().id == entries.back().id;
+        return !entries.empty() && !source.ready.empty() && source.ready.back().id == entries.back().id;
       };
       if (entries.size() >= count && std::ranges::none_of(sources_, shares_id)) break;
-      std::vector<Task<Result<void>>> refills;
-      for (Source& source : sources_) {
-        if (source.ready.empty() && source.more) refills.push_back(timeline_.refill(&source, forwards_));
+      if (!stuck_) {
+        CO_TRY_VOID(co_await refill_all());
       }
-      for (const Result<void>& done : co_await all_of(std::move(refills))) {
-        if (!done) co_return std::unexpected(done.error());
-      }
-      Source* best = nullptr;
-      for (Source& source : sources_) {
-        if (!source.ready.empty() && (best == nullptr || comes_before(source, *best))) best = &source;
-      }
-      if (best == nullptr) {
-        done_ = std::ranges::none_of(sources_, &Source::more);
-        break;
-      }
+      Source* const best = first();
+      done_ = best == nullptr && !stuck_;
+      // What the others have may be behind what was not reached.
+      if (best == nullptr || (stuck_ && !shares_id(*best))) break;
       Entry entry = std::move(best->ready.back());
       best->ready.pop_back();
       if (forwards_ ? entry.id >= below_ : entry.id <= above_) {
@@ -123,36 +91,99 @@ class Timeline::Scan {
     co_return entries;
   }
   [[nodiscard]] bool is_done() const { return done_; }
-  // When next() came to nothing and is not done: how far there is nothing to show, as after a wave of posts
-  // that are deleted or blocked.
+  // There is more, but not for this page: of one hashtag so much is deleted or blocked that its next post was
+  // not reached.
+  [[nodiscard]] bool is_stuck() const { return stuck_ && !done_; }
+  // How far all was given out, if it is further than the query began.
   [[nodiscard]] std::optional<posts::StatusId> reached() const {
     std::optional<posts::StatusId> reached;
     for (const Source& source : sources_) {
-      if (!source.more || !source.cursor) continue;
-      const WallTime last =
-          source.held.empty() ? source.cursor->published : source.held.front().entry.published;
-      const posts::StatusId id =
-          forwards_ ? posts::first_id_at(last) - 1 : posts::first_id_at(last + Duration(1));
-      if (!reached || (forwards_ ? id < *reached : id > *reached)) reached = id;
+      const std::optional<posts::StatusId> id = reached_in(source);
+      if (id && (!reached || (forwards_ ? *id < *reached : *id > *reached))) reached = id;
     }
     const bool is_further = reached && (forwards_ ? *reached > above_ : *reached < below_);
     return is_further ? reached : std::nullopt;
   }
 
  private:
+  Task<Result<void>> refill_all() {
+    const auto is_empty = [](const Source& source) { return source.ready.empty() && source.more; };
+    std::vector<Task<Result<void>>> refills;
+    for (Source& source : sources_) {
+      if (is_empty(source)) refills.push_back(refill(&source));
+    }
+    for (const Result<void>& done : co_await all_of(std::move(refills))) {
+      if (!done) co_return std::unexpected(done.error());
+    }
+    stuck_ = std::ranges::any_of(sources_, is_empty);
+    co_return Result<void>();
+  }
+
+  Task<Result<void>> refill(Source* source) {
+    for (std::size_t rounds = 0; source->ready.empty() && source->more; ++rounds) {
+      // A group must be had whole before the rounds are over, or no page would get past it.
+      const bool is_late = timeline_.clock_.now() >= deadline_ && source->held.empty();
+      if (rounds == timeline_.options_.rounds_max || is_late) break;
+      const std::size_t count =
+          rounds == 0 ? timeline_.options_.page_entries : storage::HistoryService::kLimitMax;
+      Result<storage::HistoryPage> page;
+      if (forwards_) {
+        page = co_await timeline_.history_.query_newer(source->tag, *source->cursor, count);
+      } else {
+        page = co_await timeline_.history_.query(source->tag, source->cursor, count);
+      }
+      if (!page) co_return std::unexpected(page.error());
+      source->more = page->more && page->next && !is_past(*page->next);
+      if (source->more) source->cursor = page->next;
+      if (forwards_) std::ranges::reverse(page->entries);
+      std::vector<Entry> entries;
+      for (storage::HistoryEntry& entry : page->entries) {
+        const posts::StatusId id = posts::status_id(entry.published, entry.uri);
+        entries.push_back({id, std::move(entry)});
+      }
+      source->take(std::move(entries), forwards_);
+    }
+    co_return Result<void>();
+  }
+
+  // Nothing behind it was asked for.
+  [[nodiscard]] bool is_past(const storage::HistoryCursor& cursor) const {
+    return forwards_ ? cursor.published > posts::time_of(below_) : cursor.published < posts::time_of(above_);
+  }
+
+  // The one whose next post comes first; null if none has one ready.
+  [[nodiscard]] Source* first() {
+    Source* best = nullptr;
+    for (Source& source : sources_) {
+      if (!source.ready.empty() && (best == nullptr || comes_before(source, *best))) best = &source;
+    }
+    return best;
+  }
+
   [[nodiscard]] bool comes_before(const Source& a, const Source& b) const {
     const posts::StatusId x = a.ready.back().id;
     const posts::StatusId y = b.ready.back().id;
     return forwards_ ? x < y : x > y;
   }
 
+  // Nothing if all of it was given out.
+  [[nodiscard]] std::optional<posts::StatusId> reached_in(const Source& source) const {
+    if (!source.ready.empty()) return forwards_ ? source.ready.back().id - 1 : source.ready.back().id + 1;
+    if (!source.more || !source.cursor) return std::nullopt;
+    const WallTime last =
+        source.held.empty() ? source.cursor->published : source.held.front().entry.published;
+    return forwards_ ? posts::first_id_at(last) - 1 : posts::first_id_at(last + Duration(1));
+  }
+
   Timeline& timeline_;
   bool forwards_;
+  Instant deadline_;
   posts::StatusId below_ = UINT64_MAX;
   posts::StatusId above_ = 0;
   std::vector<Source> sources_;
   std::set<std::string> seen_;
   bool done_ = false;
+  bool stuck_ = false;
 };
 
 bool Timeline::passes(const posts::Post& post, const TimelineQuery& query) const {
@@ -184,30 +215,32 @@ Task<Result<Timeline::Page>> Timeline::read(TimelineQuery query) {
   const bool forwards = query.min_id.has_value();
   const bool is_filtered =
       query.only_media || query.local || query.remote || !query.all.empty() || !query.none.empty();
-  Scan scan(*this, query);
+  Scan scan(*this, query, deadline);
   Page page;
+  bool is_cut = false;  // full before the end of what was looked at
   std::size_t scanned = 0;
-  while (page.statuses.size() < query.limit && scanned < options_.scanned_max && clock_.now() < deadline) {
+  while (page.statuses.size() < query.limit && scanned < options_.scanned_max && clock_.now() < deadline &&
+         !scan.is_done() && !scan.is_stuck()) {
     const std::size_t missing = query.limit - page.statuses.size();
     CO_TRY(std::vector<Entry> entries,
            co_await scan.next(is_filtered ? std::max(missing, kFilteredBatch) : missing));
-    if (entries.empty()) {
-      const std::optional<posts::StatusId> reached = scan.is_done() ? std::nullopt : scan.reached();
-      if (reached && forwards) page.newest = std::max(page.newest.value_or(0), *reached);
-      if (reached && !forwards) page.oldest = std::min(page.oldest.value_or(UINT64_MAX), *reached);
-      break;
-    }
     const std::vector<json::object> statuses = co_await show(entries, query, deadline);
     for (std::size_t i = 0; i < entries.size(); ++i) {
       const posts::StatusId id = entries[i].id;
-      if (page.statuses.size() >= query.limit && id != entries[i - 1].id) break;
+      is_cut = page.statuses.size() >= query.limit && id != entries[i - 1].id;
+      if (is_cut) break;
       page.oldest = std::min(page.oldest.value_or(id), id);
       page.newest = std::max(page.newest.value_or(id), id);
       ++scanned;
       if (!statuses[i].empty()) page.statuses.push_back(statuses[i]);
     }
   }
-  page.more = !scan.is_done();
+  if (scan.is_stuck() && !is_cut) {
+    const std::optional<posts::StatusId> reached = scan.reached();
+    if (reached && forwards) page.newest = std::max(page.newest.value_or(0), *reached);
+    if (reached && !forwards) page.oldest = std::min(page.oldest.value_or(UINT64_MAX), *reached);
+  }
+  page.more = is_cut || !scan.is_done();
   if (forwards) std::ranges::reverse(page.statuses);
   co_return page;
 }

@@ -18,9 +18,9 @@ class Timeline {
   struct Options {
     // The author is of an instance of this node.
     std::function<bool(const std::string& author)> is_local = [](const std::string&) { return false; };
-    std::size_t page_entries = 80;            // of the history, asked for at a time
+    std::size_t page_entries = 80;            // of the history, asked for first
     std::size_t scanned_max = 240;            // posts looked at for one page; those that a filter drops count
-    std::size_t rounds_max = 12;              // of asking for history, for one page
+    std::size_t rounds_max = 12;              // of asking for history until there is something to show
     Duration wait = std::chrono::seconds(8);  // for one page, all rounds together
   };
 
@@ -45,7 +45,6 @@ class Timeline {
   struct Source;
   class Scan;
 
-  Task<Result<void>> refill(Source* source, bool forwards);
   Task<std::vector<json::object>> show(std::vector<Entry> entries, TimelineQuery query, Instant deadline);
   [[nodiscard]] bool passes(const posts::Post& post, const TimelineQuery& query) const;
 

@@ -56,8 +56,6 @@ json::object make_account(const json::object& actor, const std::string& uri, con
   if (avatar.empty()) avatar = site.missing_image();
   std::string header = url_of(json::find(actor, "image"));
   if (header.empty()) header = site.missing_header();
-  std::string url = url_of(json::find(actor, "url"));
-  if (url.empty()) url = uri;
   const auto created = from_rfc3339(json::text_of(actor, "published"));
   std::string name = text_of_html(json::text_of(actor, "name"), kNameMax);
   const bool indexable = json::get_flag(actor, "indexable");
@@ -65,7 +63,7 @@ json::object make_account(const json::object& actor, const std::string& uri, con
       {"id", stable_id(uri)},
       {"username", username},
       {"acct", username + "@" + authority_of(uri)},
-      {"url", url},
+      {"url", page_of(actor, uri)},
       {"uri", uri},
       {"display_name", name},
       {"note", sanitize_html(json::text_of(actor, "summary"))},
@@ -136,6 +134,13 @@ std::string url_of(const json::value* v) {
     });
   });
   return found;
+}
+
+std::string page_of(const json::object& o, const std::string& id) {
+  std::string url = url_of(json::find(o, "url"));
+  const std::string host = host_of(url);
+  const std::string own = host_of(id);
+  return is_same_or_below(host, own) || is_same_or_below(own, host) ? url : id;
 }
 
 json::array emojis_of(const json::object& document) {

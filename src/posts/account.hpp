@@ -35,6 +35,10 @@ json::array emojis_of(const json::object& document);
 // The http(s) URL of an image, link or attachment: a text, an object with `url` or `href`, or the first of
 // several that has one. Empty if there is none.
 std::string url_of(const json::value* v);
+// What a browser shows of an actor or a post: its `url`, else the id. What is on another server is not its
+// page but somebody else's; of one server are a domain and those below it, as where ids are of example.org
+// and pages of social.example.org. Neighbours below one domain are not: they may be customers of a hoster.
+std::string page_of(const json::object& o, const std::string& id);
 // The count of a collection that is given whole or by its first page; 0 if it does not say.
 std::int64_t count_of(const json::object& o, std::string_view key);
 // "host", or "host:port" if the port is not the usual one; empty if `uri` is no URL.

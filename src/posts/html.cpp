@@ -212,13 +212,22 @@ std::string strip_tags(std::string_view html) {
   return text;
 }
 
+// U+FFFE and U+FFFF: XML may not have them, so that whoever put one into a post would break whole feeds.
+constexpr std::size_t kNoncharacterSize = 3;
+bool is_noncharacter(std::string_view text) {
+  return text.starts_with("\xEF\xBF\xBE") || text.starts_with("\xEF\xBF\xBF");
+}
+
 }  // namespace
 
 std::string escape_html(std::string_view text) {
   std::string escaped;
   escaped.reserve(text.size());
-  for (const char c : text) {
-    if (c == '&') {
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const char c = text[at];
+    if (is_noncharacter(text.substr(at))) {
+      at += kNoncharacterSize - 1;
+    } else if (c == '&') {
       escaped += "&amp;";
     } else if (c == '<') {
       escaped += "&lt;";

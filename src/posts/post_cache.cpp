@@ -43,22 +43,29 @@ Task<void> PostCache::stop() {
   co_await tasks_.join();
 }
 
-bool PostCache::is_fresh(const Entry& entry, bool is_author) const {
+const PostCache::Entry* PostCache::find(Kind kind, const std::string& uri) const {
+  const auto found = entries_.find({kind, uri});
+  return found == entries_.end() ? nullptr : &found->second;
+}
+
+bool PostCache::is_fresh(const Entry& entry, Kind kind) const {
   const Duration age = clock_.now() - entry.since;
-  if (entry.state == State::kThere) return age < (is_author ? options_.author_fresh : options_.fresh);
+  if (entry.state == State::kThere)
+    return age < (kind == Kind::kAuthor ? options_.author_fresh : options_.fresh);
   if (entry.state == State::kGone) return age < options_.gone;
   return entry.state != State::kFailed || age < options_.failed;
 }
 
 bool PostCache::has(const std::string& uri) const {
-  const auto known = entries_.find(uri);
-  return known != entries_.end() && is_fresh(known->second, /*is_author=*/false);
+  const Entry* known = find(Kind::kPost, uri);
+  return known != nullptr && is_fresh(*known, Kind::kPost);
 }
 
 // Sees to it that it is there, or on its way, if there is room.
-void PostCache::want(const std::string& uri, bool is_author, bool named) {
-  const auto known = entries_.find(uri);
-  if (known != entries_.end() && is_fresh(known->second, is_author)) {
+void PostCache::want(Kind kind, const std::string& uri, bool named) {
+  const Key key{kind, uri};
+  const auto known = entries_.find(key);
+  if (known != entries_.end() && is_fresh(known->second, kind)) {
     if (known->second.state >= State::kThere) ++counters_.remembered;
     // What a timeline shows does not wait behind what readers name.
     if (!named && known->second.named && known->second.state == State::kWaiting) {
@@ -69,59 +76,59 @@ void PostCache::want(const std::string& uri, bool is_author, bool named) {
   }
   if (queue_.size() >= options_.waiting_max) return;
   if (named && named_waiting_ >= options_.named_waiting_max) return;
-  if (known != entries_.end()) leave_out(uri, known->second);
-  entries_[uri] =
+  if (known != entries_.end()) leave_out(key, known->second);
+  entries_[key] =
       Entry{.state = State::kWaiting, .since = clock_.now(), .post = {}, .account = {}, .named = named};
   if (named) ++named_waiting_;
-  queue_.push_back({uri, host_of(uri), is_author});
+  queue_.push_back({key, host_of(uri)});
 }
 
 void PostCache::forget(const std::string& uri) {
-  const auto known = entries_.find(uri);
-  if (known == entries_.end()) return;
-  known->second.stale = known->second.state == State::kFetching;
-  if (known->second.state < State::kThere) return;
-  leave_out(uri, known->second);
-  entries_.erase(known);
+  for (const Kind kind : {Kind::kPost, Kind::kAuthor}) {
+    const auto known = entries_.find({kind, uri});
+    if (known == entries_.end()) continue;
+    known->second.stale = known->second.state == State::kFetching;
+    if (known->second.state < State::kThere) continue;
+    leave_out(known->first, known->second);
+    entries_.erase(known);
+  }
 }
 
-bool PostCache::is_pending(const std::string& uri) const {
-  const auto known = entries_.find(uri);
-  return known != entries_.end() && known->second.state < State::kThere;
+bool PostCache::is_pending(Kind kind, const std::string& uri) const {
+  const Entry* known = find(kind, uri);
+  return known != nullptr && known->state < State::kThere;
 }
 
-std::optional<PostCache::Content> PostCache::content(const Wanted& wanted) {
-  const auto post = entries_.find(wanted.uri);
-  if (post == entries_.end() || post->second.state != State::kThere || !post->second.post)
-    return std::nullopt;
+std::optional<PostCache::Content> PostCache::content(const Wanted& wanted) const {
+  const Entry* post = find(Kind::kPost, wanted.uri);
+  if (post == nullptr || !post->post) return std::nullopt;
   // Whose it is says the post's server, not who told of it.
-  const std::string& author = post->second.post->author;
-  const auto account = entries_.find(author);
+  const Entry* author = find(Kind::kAuthor, post->post->author);
   // What an author wishes stands in the profile: without it nothing is shown.
-  if (account == entries_.end() || !account->second.account) return std::nullopt;
-  return Content{post->second.post, account->second.account};
+  if (author == nullptr || !author->account) return std::nullopt;
+  return Content{post->post, author->account};
 }
 
 Task<std::vector<std::optional<PostCache::Content>>> PostCache::read(std::vector<Wanted> wanted,
                                                                      Instant deadline) {
   for (const Wanted& each : wanted) {
-    want(each.uri, false, each.named);
-    if (!each.author.empty()) want(each.author, true, each.named);
+    want(Kind::kPost, each.uri, each.named);
+    if (!each.author.empty()) want(Kind::kAuthor, each.author, each.named);
   }
   for (;;) {
     // Authors that were not named are known when their posts are there.
     for (const Wanted& each : wanted) {
-      const auto post = entries_.find(each.uri);
-      if (post != entries_.end() && post->second.post && post->second.post->author != each.author)
-        want(post->second.post->author, true, each.named);
+      const Entry* post = find(Kind::kPost, each.uri);
+      if (post != nullptr && post->post && post->post->author != each.author)
+        want(Kind::kAuthor, post->post->author, each.named);
     }
     begin_fetches();
     bool pending = false;
     for (const Wanted& each : wanted) {
-      const auto post = entries_.find(each.uri);
-      const bool there = post != entries_.end() && post->second.post;
-      const std::string& author = there ? post->second.post->author : each.author;
-      pending = pending || is_pending(each.uri) || (there && is_pending(author));
+      const Entry* post = find(Kind::kPost, each.uri);
+      const bool there = post != nullptr && post->post;
+      pending = pending || is_pending(Kind::kPost, each.uri) ||
+                (there && is_pending(Kind::kAuthor, post->post->author));
     }
     if (!pending || clock_.now() >= deadline) break;
     co_await alarm_.wait_until(deadline);
@@ -148,7 +155,7 @@ void PostCache::note_failing(const std::string& host, bool failed) {
 
 void PostCache::begin_fetches() {
   for (auto next = queue_.begin(); next != queue_.end() && fetching_ < options_.concurrent_max;) {
-    Entry& entry = entries_[next->uri];
+    Entry& entry = entries_[next->key];
     // Or a dead server with many posts would hold all places until each has timed out.
     if (is_failing(next->host)) {
       entry.state = State::kFailed;
@@ -169,20 +176,21 @@ void PostCache::begin_fetches() {
       ++named_fetching_;
     }
     entry.state = State::kFetching;
-    tasks_.spawn("fetch", fetch(next->uri, next->is_author));
+    tasks_.spawn("fetch", fetch(next->key));
     next = queue_.erase(next);
   }
 }
 
-Task<void> PostCache::fetch(std::string uri, bool is_author) {
+Task<void> PostCache::fetch(Key key) {
+  const std::string uri = key.uri;
   Result<std::string> body = co_await client_.fetch_body(uri);
   Entry entry;
   if (body) {
     note_failing(host_of(uri), false);
     entry.bytes = body->size();
-    auto job = [body = *std::move(body), uri, is_author, now = clock_.wall_now(), site = site_] {
+    auto job = [body = *std::move(body), uri, kind = key.kind, now = clock_.wall_now(), site = site_] {
       Read read;
-      if (is_author) {
+      if (kind == Kind::kAuthor) {
         read.account = read_account(body, uri, site);
       } else {
         read.post = read_post(body, uri, now, site);
@@ -202,19 +210,19 @@ Task<void> PostCache::fetch(std::string uri, bool is_author) {
     note_failing(host_of(uri), is_unanswered(body.error()));
   }
   ++(entry.state == State::kFailed ? counters_.failed : counters_.fetched);
-  finish(uri, std::move(entry));
+  finish(key, std::move(entry));
 }
 
-void PostCache::finish(const std::string& uri, Entry result) {
-  const std::string host = host_of(uri);
+void PostCache::finish(const Key& key, Entry result) {
+  const std::string host = host_of(key.uri);
   if (const auto known = under_way_.find(host); --known->second == 0) under_way_.erase(known);
   --fetching_;
   result.since = clock_.now();
-  Entry& entry = entries_[uri];
+  Entry& entry = entries_[key];
   if (entry.named) --named_fetching_;
   if (entry.stale) result = Entry{.state = State::kFailed, .since = {}, .post = {}, .account = {}};
   entry = std::move(result);
-  take_in(uri, entry);
+  take_in(key, entry);
   make_room();
   begin_fetches();
   alarm_.ring();
@@ -233,9 +241,8 @@ json::object PostCache::show(const Content& content, StatusId id) {
                                             json::text_of(*content.account, "url"), content.post->author};
   tagring::make_room(accounts_, names.size() * options_.remembered_max);
   for (const std::string& name : names) accounts_[name] = content.post->author;
-  const auto parent = entries_.find(content.post->in_reply_to);
-  const bool has_parent = parent != entries_.end() && parent->second.post;
-  return make_status(*content.post, *content.account, id, has_parent ? parent->second.post.get() : nullptr);
+  const Entry* parent = find(Kind::kPost, content.post->in_reply_to);
+  return make_status(*content.post, *content.account, id, parent == nullptr ? nullptr : parent->post.get());
 }
 
 std::string PostCache::shown_as(StatusId id) const {
@@ -257,41 +264,41 @@ std::string PostCache::author_named(const std::string& name) const {
 }
 
 Task<std::shared_ptr<const json::object>> PostCache::account(std::string author, Instant deadline) {
-  want(author, true, /*named=*/true);
+  want(Kind::kAuthor, author, /*named=*/true);
   begin_fetches();
-  while (is_pending(author) && clock_.now() < deadline) co_await alarm_.wait_until(deadline);
-  const auto found = entries_.find(author);
-  co_return found == entries_.end() ? nullptr : found->second.account;
+  while (is_pending(Kind::kAuthor, author) && clock_.now() < deadline) co_await alarm_.wait_until(deadline);
+  const Entry* found = find(Kind::kAuthor, author);
+  co_return found == nullptr ? nullptr : found->account;
 }
 
 std::string PostCache::found_at(const std::string& url) const {
-  const auto found = entries_.find(url);
-  return found == entries_.end() ? std::string() : found->second.other;
+  const Entry* found = find(Kind::kPost, url);
+  return found == nullptr ? std::string() : found->other;
 }
 
 // Forgets the oldest, a tenth at a time.
 void PostCache::make_room() {
   if (entries_.size() <= options_.remembered_max && bytes_ <= options_.bytes_max) return;
-  std::multimap<Instant, std::string> by_age;
-  for (const auto& [uri, entry] : entries_) {
-    if (entry.state >= State::kThere) by_age.emplace(entry.since, uri);
+  std::multimap<Instant, Key> by_age;
+  for (const auto& [key, entry] : entries_) {
+    if (entry.state >= State::kThere) by_age.emplace(entry.since, key);
   }
-  for (const auto& [since, uri] : by_age) {
+  for (const auto& [since, key] : by_age) {
     if (entries_.size() <= options_.remembered_max / 10 * 9 && bytes_ <= options_.bytes_max / 10 * 9) return;
-    const auto oldest = entries_.find(uri);
-    leave_out(uri, oldest->second);
+    const auto oldest = entries_.find(key);
+    leave_out(key, oldest->second);
     entries_.erase(oldest);
   }
 }
 
-void PostCache::take_in(const std::string& uri, const Entry& entry) {
+void PostCache::take_in(const Key& key, const Entry& entry) {
   bytes_ += entry.bytes;
-  if (entry.post && !entry.post->in_reply_to.empty()) replies_.emplace(entry.post->in_reply_to, uri);
+  if (entry.post && !entry.post->in_reply_to.empty()) replies_.emplace(entry.post->in_reply_to, key.uri);
 }
 
-void PostCache::leave_out(const std::string& uri, const Entry& entry) {
+void PostCache::leave_out(const Key& key, const Entry& entry) {
   bytes_ -= entry.bytes;
-  if (entry.post) replies_.erase({entry.post->in_reply_to, uri});
+  if (entry.post) replies_.erase({entry.post->in_reply_to, key.uri});
 }
 
 }  // namespace tagring::posts

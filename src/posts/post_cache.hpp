@@ -6,6 +6,7 @@
 // the next reader finds the answer.
 #pragma once
 
+#include <compare>
 #include <deque>
 #include <map>
 #include <memory>
@@ -58,7 +59,7 @@ class PostCache {
   [[nodiscard]] bool has(const std::string& uri) const;
   // When a page that is asked for now should be there.
   [[nodiscard]] Instant deadline() const { return clock_.now() + options_.wait; }
-  // The post has changed, or is gone: what is remembered of it does not count any more.
+  // The post, or the author, has changed or is gone: what is remembered of it does not count any more.
   void forget(const std::string& uri);
 
   // The Status of a post, under its id in the timeline that it is shown in. From now on readers may ask for
@@ -86,6 +87,14 @@ class PostCache {
   [[nodiscard]] const Counters& counters() const { return counters_; }
 
  private:
+  // A reader may name the URI of an author as that of a post: what comes of it says nothing about the author.
+  enum class Kind : std::uint8_t { kPost, kAuthor };
+  struct Key {
+    Kind kind = Kind::kPost;
+    std::string uri;
+
+    friend auto operator<=>(const Key&, const Key&) = default;
+  };
   enum class State : std::uint8_t { kWaiting, kFetching, kThere, kGone, kFailed };
   struct Entry {
     State state = State::kWaiting;
@@ -98,29 +107,29 @@ class PostCache {
     bool named = false;                           // waits, or is fetched, for one who named it
   };
 
-  void want(const std::string& uri, bool is_author, bool named);
-  [[nodiscard]] bool is_fresh(const Entry& entry, bool is_author) const;
-  [[nodiscard]] bool is_pending(const std::string& uri) const;
-  std::optional<Content> content(const Wanted& wanted);
+  [[nodiscard]] const Entry* find(Kind kind, const std::string& uri) const;
+  void want(Kind kind, const std::string& uri, bool named);
+  [[nodiscard]] bool is_fresh(const Entry& entry, Kind kind) const;
+  [[nodiscard]] bool is_pending(Kind kind, const std::string& uri) const;
+  [[nodiscard]] std::optional<Content> content(const Wanted& wanted) const;
   void begin_fetches();
   [[nodiscard]] bool is_failing(const std::string& host) const;
   void note_failing(const std::string& host, bool failed);
-  Task<void> fetch(std::string uri, bool is_author);
-  void finish(const std::string& uri, Entry result);
+  Task<void> fetch(Key key);
+  void finish(const Key& key, Entry result);
   void make_room();
-  void take_in(const std::string& uri, const Entry& entry);
-  void leave_out(const std::string& uri, const Entry& entry);
+  void take_in(const Key& key, const Entry& entry);
+  void leave_out(const Key& key, const Entry& entry);
 
   Options options_;
   federation::SignedClient& client_;
   Site site_;
   Clock& clock_;
   Workers& workers_;
-  std::map<std::string, Entry> entries_;
+  std::map<Key, Entry> entries_;
   struct Job {
-    std::string uri;
+    Key key;
     std::string host;
-    bool is_author = false;
   };
   std::deque<Job> queue_;
   std::set<std::pair<std::string, std::string>> replies_;  // URIs of a post and of one that answers it

@@ -184,8 +184,6 @@ json::object describe(const json::object& o, const fediverse::Note& note, WallTi
   const std::string warning = text_of_html(json::text_of(o, "summary"), kWarningMax);
   // An article's summary is what it is about, and no warning.
   const bool is_warning = note.type == "Note" || note.type == "Question";
-  std::string url = url_of(json::find(o, "url"));
-  if (url.empty()) url = note.id;
   const bool edited = note.updated && *note.updated > note.published;
   const std::string html = html_of(o, note);
   return {{"id", std::to_string(status_id(note.published, note.id))},
@@ -203,7 +201,7 @@ json::object describe(const json::object& o, const fediverse::Note& note, WallTi
           {"favourites_count", count_of(o, "likes")},
           {"quotes_count", 0},
           {"replies_count", count_of(o, "replies")},
-          {"url", url},
+          {"url", page_of(o, note.id)},
           {"in_reply_to_id", nullptr},
           {"in_reply_to_account_id", nullptr},
           {"reblog", nullptr},

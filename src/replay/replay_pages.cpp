@@ -10,7 +10,8 @@ namespace {
 using storage::HistoryCursor;
 using storage::HistoryEntry;
 
-constexpr std::size_t kQueriesPerPage = 25;
+// What a page may have grown to by posts that came late, before they are too many to hold.
+constexpr std::size_t kGrownMax = 20'000;
 
 // `next` is older than `cursor`: whoever pages on gets to an end.
 bool leads_on(const HistoryCursor& cursor, const HistoryCursor& next) {
@@ -49,20 +50,24 @@ Task<Result<ReplayPages::Found>> ReplayPages::find(Replay replay) {
   co_return found;
 }
 
-// Newest first. Posts that came late may have made it longer than a page.
+// Newest first. Posts that came late may have made it longer than a page, and any number of removed ones may
+// stand between: an end before `last` would lose the others silently.
 Task<Result<std::vector<HistoryEntry>>> ReplayPages::read_stretch(Tag tag, HistoryCursor after,
                                                                   HistoryCursor last) {
   std::vector<HistoryEntry> entries;
-  for (std::size_t queries = 0; queries < kQueriesPerPage; ++queries) {
-    CO_TRY(storage::HistoryPage page, co_await history_.query(tag, after, 2 * kSize));
+  for (;;) {
+    CO_TRY(storage::HistoryPage page,
+           co_await history_.query(tag, after, storage::HistoryService::kLimitMax));
     for (HistoryEntry& entry : page.entries) {
       if (last.before(entry)) co_return entries;
       if (after.before(entry)) entries.push_back(std::move(entry));
     }
-    if (!page.more || !page.next || !leads_on(after, *page.next)) break;
+    if (!page.more || !page.next || !leads_on(*page.next, last)) co_return entries;
+    if (!leads_on(after, *page.next)) co_return fail(ErrorCode::kUnavailable, "the history does not end");
+    if (entries.size() > kGrownMax)
+      co_return fail(ErrorCode::kTooLarge, "too many posts came late for this page");
     after = *page.next;
   }
-  co_return entries;
 }
 
 Task<Result<std::vector<ReplayPages::Post>>> ReplayPages::read(Replay replay) {

@@ -69,6 +69,17 @@ class Reading : public NodeTest {
     EXPECT_THAT(all.substr(begin, end - begin), testing::StartsWith(origin));
     return all.substr(begin + origin.size(), end - begin - origin.size());
   }
+  // What there is from that page on in one direction of Link, newest first.
+  std::vector<std::string> read_on(std::string target, const std::string& relation) {
+    std::vector<std::string> all;
+    for (int pages = 0; !target.empty() && pages < 30; ++pages) {
+      const HttpResponse response = get(target);
+      const std::vector<std::string> page = names(response);
+      all.insert(relation == "next" ? all.end() : all.begin(), page.begin(), page.end());
+      target = link(response, relation);
+    }
+    return all;
+  }
 };
 
 TEST_F(Reading, ATimelineHasTheContentFromTheAuthorsServerNewestFirst) {
@@ -172,6 +183,52 @@ TEST_F(Reading, ATimelineGoesOnBehindAWaveOfDeletedPostsAndOfPostsOfOneMoment) {
       target = link(response, direction);
     }
     EXPECT_THAT(seen, testing::UnorderedElementsAre("oldest", "newest")) << direction;
+  }
+}
+
+TEST_F(Reading, NoHashtagIsOvertakenWhileItsDeletedPostsArePassedOver) {
+  const auto publish_dogs = [&](int from) {
+    for (int i = from; i < from + 20; ++i)
+      publish(fmt::format("dog{}", i), {"dogs"}, fmt::format("2025-12-30T{}:{}:00Z", i < 30 ? 10 : 15, i));
+  };
+  publish_dogs(10);
+  publish("old-cat", {"cats"}, "2025-12-30T10:50:00Z");
+  std::vector<storage::HistoryEntry> wave;
+  for (int i = 0; i < 2'500; ++i) {
+    const std::string uri = fmt::format("https://home.example/wave/{}", i);
+    const WallTime time = *from_rfc3339("2025-12-30T11:00:00Z") + std::chrono::seconds(i);
+    wave.push_back({"cats"_tag, uri, alice.id, time, true});
+  }
+  ASSERT_TRUE(run(stores->history.put(std::move(wave))));
+  publish("new-cat", {"cats"}, "2025-12-30T15:10:00Z");
+  publish_dogs(30);
+  std::vector<std::string> all;
+  for (int i = 49; i >= 30; --i) all.push_back(fmt::format("dog{}", i));
+  all.insert(all.end(), {"new-cat", "old-cat"});
+  for (int i = 29; i >= 10; --i) all.push_back(fmt::format("dog{}", i));
+  const std::string target = "/api/v1/timelines/tag/cats?any[]=dogs&limit=40";
+  EXPECT_EQ(read_on(target, "next"), all);
+  EXPECT_EQ(read_on(target + "&min_id=1", "prev"), all);
+}
+
+// A page that is full may be so before the last of the posts that were looked at for it.
+TEST_F(Reading, AFilteredTimelineCanBeReadToItsEnd) {
+  const auto with_media = [](json::object& note) {
+    note["attachment"] = json::array{json::object{
+        {"type", "Document"}, {"mediaType", "image/png"}, {"url", "https://home.example/1.png"}}};
+  };
+  std::vector<std::string> all;
+  for (int i = 0; i < 35; ++i) {
+    const std::string name = fmt::format("{:02}", i);
+    publish(name, {"cats", "pets"}, fmt::format("2025-12-30T10:{}:00Z", name), with_media);
+    all.insert(all.begin(), name);
+    if (i != 11 && i != 34) continue;
+    for (const char* filter : {"only_media=true", "local=true", "all[]=pets", "none[]=dogs"}) {
+      const std::string target = fmt::format("/api/v1/timelines/tag/cats?limit=5&{}", filter);
+      EXPECT_EQ(read_on(target, "next"), all) << filter;
+      EXPECT_EQ(read_on(target + "&since_id=1", "next"), all) << filter;
+      EXPECT_EQ(read_on(target + "&min_id=1", "prev"), all) << filter;
+    }
   }
 }
 
@@ -379,6 +436,14 @@ TEST_F(Reading, PostsPerDay) {
   EXPECT_EQ(get("/api/tagring/tags/cats/days?from=2025-13-01").status, 422);
 }
 
+TEST_F(Reading, AnOutageIsNotToldAsDaysWithoutPosts) {
+  publish("1", {"cats"}, "2025-12-30T10:00:00Z");
+  const auto lose = [](sql::Connection& db) { return db.execute("ALTER TABLE history RENAME TO away"); };
+  ASSERT_TRUE(run(stores->database->write(lose)));
+  EXPECT_EQ(get("/api/tagring/tags/cats/days?from=2025-12-28&to=2025-12-30").status, 503);
+  EXPECT_EQ(get("/api/v1/tags/cats").status, 200) << "clients need the hashtag to follow it";
+}
+
 TEST_F(Reading, SearchFindsHashtagsAndPosts) {
   const std::string uri = publish("1", {"catsoftheworld"}, to_rfc3339(loop.wall_now()));
   json::object found = object(get("/api/v2/search?q=%23cats"));
@@ -560,6 +625,35 @@ TEST_F(Reading, NobodyReadsThroughTheNodeWhatItsAuthorDidNotGive) {
   alice.indexable = false;
   internet.serve(alice);
   EXPECT_EQ(found(publish("1", {"cats"}, to_rfc3339(loop.wall_now()))), 0U) << "not for archives";
+}
+
+TEST_F(Reading, WhoIsNamedAsAPostIsStillShown) {
+  publish("1", {"cats"}, "2025-12-30T10:00:00Z", [&](json::object& note) { note["inReplyTo"] = alice.id; });
+  internet.serve("https://home.example/@alice", internet.documents.at(alice.id));
+  for (const std::string& named : {std::string("https://home.example/@alice"), alice.id}) {
+    const std::string q = percent_encode(named);
+    EXPECT_THAT(object(get("/api/v2/search?type=statuses&q=" + q)).at("statuses").as_array(), IsEmpty());
+    EXPECT_THAT(timeline("cats"), ElementsAre("1")) << named;
+  }
+  const std::string id(list(get("/api/v1/timelines/tag/cats")).at(0).at("id").as_string());
+  settle(std::chrono::minutes(11));
+  EXPECT_EQ(get("/api/v1/statuses/" + id + "/context").status, 200);
+  EXPECT_THAT(timeline("cats"), ElementsAre("1"));
+}
+
+TEST_F(Reading, NobodyIsFoundByTheAddressOfSomebodyElse) {
+  const std::string other = "https://bank.example/@chief";
+  json::object document = json::parse_object(alice.document()).value();
+  document["url"] = other;
+  internet.serve(alice.id, json::serialize(document));
+  const std::string uri =
+      publish("1", {"cats"}, "2025-12-30T10:00:00Z", [&](json::object& note) { note["url"] = other + "/1"; });
+  const json::object status = list(get("/api/v1/timelines/tag/cats")).at(0).as_object();
+  EXPECT_EQ(status.at("url"), json::value(uri));
+  EXPECT_EQ(status.at("account").at("url"), json::value(alice.id));
+  const std::string q = percent_encode(other);
+  EXPECT_THAT(object(get("/api/v2/search?q=" + q)).at("accounts").as_array(), IsEmpty());
+  EXPECT_THAT(list(get("/api/v1/accounts/search?q=" + q)), IsEmpty());
 }
 
 TEST_F(Reading, WhoHidesFromTheWebIsNotShown) {

@@ -211,6 +211,25 @@ TEST_F(Replaying, PostsThatCameLateGoWithTheirPage) {
   EXPECT_EQ(announced(), from_to(1, 180));
 }
 
+TEST_F(Replaying, AnyNumberOfRemovedPostsIsPassedOver) {
+  remember("cats", 1, 5);
+  std::vector<storage::HistoryEntry> wave;
+  for (int i = 0; i < 3'000; ++i)
+    wave.push_back({"cats"_tag, uri(1'000 + i), host(1'000 + i) + "/users/f",
+                    loop.wall_now() - hours(6) - seconds(i), true});
+  ASSERT_TRUE(run(stores->history.put(std::move(wave))));
+  remember("cats", 7, 11);
+  std::vector<int> all = from_to(1, 5);
+  for (const int number : from_to(7, 11)) all.push_back(number);
+  for (const char* order : {"newest_first", "oldest_first"}) {
+    internet.calls.clear();
+    EXPECT_EQ(replay({{"order", order}, {"per_minute", 600}}).status, 200);
+    settle(seconds(30));
+    EXPECT_EQ(announced(), all) << order;
+    std::ranges::reverse(all);
+  }
+}
+
 TEST_F(Replaying, IsBoundedByAgeAndNumber) {
   remember("cats", 1, 100);
   EXPECT_EQ(replay({{"max_posts", 50}, {"order", "oldest_first"}, {"per_minute", 600}}).status, 200);

@@ -97,6 +97,33 @@ TEST_F(Streaming, EditsComeToo) {
   EXPECT_EQ(data(event).at("content"), "<p>as edited</p>");
 }
 
+TEST_F(Streaming, WhatWasTakenDownIsNotStreamedWhenItIsChanged) {
+  const HttpResponse stream = open("/api/v1/streaming/hashtag?tag=cats");
+  EXPECT_EQ(next(stream), ":)\n");
+  const std::string uri = publish("1", {"cats"});
+  EXPECT_THAT(next(stream), StartsWith("event: update"));
+  settle();
+  const json::object request = {{"tag", "cats"}, {"uri", uri}, {"reason", "a court"}};
+  ASSERT_EQ(control("/takedown", json::serialize(request)).status, 200);
+  EXPECT_THAT(next(stream), StartsWith("event: delete"));
+  int edits = 0;
+  const auto edit = [&](const std::vector<std::string>& tags) {
+    const PostText post{.uri = uri, .author = alice.id, .tags = tags};
+    json::object update = json::parse_object(update_text(post)).value();
+    json::object& note = update["object"].as_object();
+    update["id"] = fmt::format("{}#updates/{}", uri, ++edits);
+    note["published"] = to_rfc3339(loop.wall_now() - std::chrono::minutes(1));
+    note["updated"] = to_rfc3339(loop.wall_now());
+    update["signature"] = json::object{{"type", "RsaSignature2017"}, {"signatureValue", "c2ln"}};
+    internet.serve(uri, json::serialize(note));
+    EXPECT_EQ(post_signed(json::serialize(update), alice).status, 202);
+    return next(stream);
+  };
+  EXPECT_EQ(edit({"cats"}), ":thump\n");
+  EXPECT_THAT(edit({"dogs"}), StartsWith("event: delete"));
+  EXPECT_EQ(edit({"cats", "dogs"}), ":thump\n") << "put back";
+}
+
 TEST_F(Streaming, AReaderMakesTheNodeSubscribeForAsLongAsHeReadsAndALittleLonger) {
   HttpResponse stream = open("/api/v1/streaming/hashtag?tag=cats");
   settle(Duration(100));

@@ -40,6 +40,9 @@ TEST(Html, KeepsWhatMastodonKeeps) {
   for (const Case& each : kCases) EXPECT_EQ(sanitize_html(each.html), each.expected) << each.html;
 }
 
+// XML has no place for these, not even escaped, and what is made for pages goes into feeds too.
+TEST(Html, DropsWhatNoFeedMayHave) { EXPECT_EQ(escape_html("a\x01\uFFFE\uFFFF\r<\uFFFD"), "a&lt;\uFFFD"); }
+
 // From the OWASP cheat sheet of filter evasion, the tests of DOMPurify and of Mastodon, and known mutations.
 TEST(Html, LetsNoScriptThrough) {
   constexpr std::array kCorpus = {
