@@ -110,6 +110,9 @@ class Backend {
   // Transactions that write and that only read. A connection that was lost is made again here, and nowhere
   // else.
   virtual Result<void> begin() = 0;
+  // PostgreSQL, of the node: if the answer is lost, the commit is looked for over a new connection, for ten
+  // seconds. If it is found later, all fails with kSuperseded from there on, since the caller was told
+  // kUnavailable.
   virtual Result<void> commit() = 0;
   virtual Result<void> rollback() = 0;
   virtual Result<void> begin_reading() = 0;

@@ -78,9 +78,10 @@ Result<std::uint64_t> last_number(Connection& connection, const std::string& cou
 }
 
 Result<std::optional<std::string>> remembered(const std::string& dsn, const std::string& name) {
-  const std::array<const char*, 6> keys = {"dbname",           "connect_timeout", "tcp_user_timeout",
-                                           "application_name", "client_encoding", nullptr};
-  const std::array<const char*, 6> values = {dsn.c_str(), "5", "5000", "tagring front", "UTF8", nullptr};
+  // What the connection string says of the first ones goes before.
+  const std::array<const char*, 6> keys = {"connect_timeout",  "tcp_user_timeout", "dbname",
+                                           "application_name", "client_encoding",  nullptr};
+  const std::array<const char*, 6> values = {"5", "5000", dsn.c_str(), "tagring front", "UTF8", nullptr};
   const PostgresLink link(PQconnectdbParams(keys.data(), values.data(), /*expand_dbname=*/1));
   if (!link) return fail(ErrorCode::kUnavailable, "PostgreSQL: out of memory");
   if (PQstatus(link.get()) != CONNECTION_OK)

@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <charconv>
+#include <chrono>
 #include <fmt/format.h>
 #include <optional>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "sql/dialect.hpp"
@@ -18,6 +21,16 @@ namespace {
 constexpr std::size_t kSentMax = 256;  // statements that nobody waits for, before their answers are read
 constexpr int kPartRows = 256;         // of a statement whose rows are taken in parts
 constexpr int kBinary = 1;
+
+// What is written last of a transaction, so that one whose COMMIT nobody answered can be looked for, also on
+// a replica that was promoted meanwhile. (Its number at the server would be another's there.)
+constexpr const char* kMark =
+    "INSERT INTO counters(name, value) VALUES('node:commit', $1)"
+    " ON CONFLICT(name) DO UPDATE SET value = excluded.value";
+constexpr const char* kMarked = "SELECT value FROM counters WHERE name = 'node:commit'";
+constexpr std::int64_t kCommitsOfTerm = std::int64_t{1} << 32;
+constexpr auto kLookForCommit = std::chrono::seconds(10);
+constexpr auto kLookAgain = std::chrono::milliseconds(200);
 
 // Types of columns, as the server numbers them.
 constexpr Oid kBool = 16;
@@ -90,6 +103,9 @@ class Postgres final : public Backend {
     unsigned* known;  // of a statement that is being prepared; else null
   };
   Result<void> begin(const char* sql);
+  Result<void> send_commit(bool marked);
+  Result<void> look_for_commit(const Error& lost);
+  Result<bool> resume();
   Result<void> reconnect();
   Result<void> enter_pipeline();
   Result<void> leave_pipeline(const char* doing);
@@ -100,7 +116,12 @@ class Postgres final : public Backend {
   int process_;            // of the server, for this session
   std::int64_t term_ = 0;  // 0: not the node
   std::optional<Error> superseded_;
-  unsigned session_ = 1;  // grows with each connection
+  std::int64_t commits_ = 0;         // that were tried
+  std::string mark_;                 // of the last one
+  unsigned mark_known_ = 0;          // enqueue_prepared()
+  bool is_commit_unknown_ = false;   // whether that one is there
+  std::int64_t changes_before_ = 0;  // the transaction
+  unsigned session_ = 1;             // grows with each connection
   unsigned statements_ = 0;
   std::vector<Sent> sent_;
   bool in_transaction_ = false;
@@ -225,8 +246,8 @@ Result<void> Postgres::take_term() {
   return {};
 }
 
-// Without a term nobody could say what happened in between.
-Result<void> Postgres::reconnect() {
+// Without a term nobody could say what happened in between. True if the commit that nobody answered is there.
+Result<bool> Postgres::resume() {
   if (superseded_) return std::unexpected(*superseded_);
   if (term_ == 0) return fail(ErrorCode::kUnavailable, "database: the session was lost");
   Result<PostgresLink> link = resume_session(dsn_, process_, term_);
@@ -235,7 +256,20 @@ Result<void> Postgres::reconnect() {
   link_ = *std::move(link);
   process_ = PQbackendPID(link_.get());
   ++session_;
-  return {};
+  if (!is_commit_unknown_) return false;
+  const PostgresAnswer last(PQexec(link_.get(), kMarked));
+  if (PQresultStatus(last.get()) != PGRES_TUPLES_OK) return failure(link_.get(), last.get(), kMarked);
+  is_commit_unknown_ = false;
+  return PQntuples(last.get()) == 1 && mark_ == PQgetvalue(last.get(), 0, 0);
+}
+
+Result<void> Postgres::reconnect() {
+  TRY(const bool is_there, resume());
+  if (!is_there) return {};
+  // Those who asked for it were told that it failed, and what they keep in memory says so.
+  superseded_ = Error{ErrorCode::kSuperseded,
+                      name() + " has what this process could not see committed; it has to start again"};
+  return std::unexpected(*superseded_);
 }
 
 // A server that was restarted meanwhile has closed the connection, which shows only when one looks.
@@ -249,11 +283,39 @@ Result<void> Postgres::begin(const char* sql) {
   }
   TRY_VOID(enqueue(sql));
   in_transaction_ = true;
+  changes_before_ = changes_;
   return {};
 }
 
-// A transaction in which something failed is rolled back by COMMIT, without an error.
 Result<void> Postgres::commit() {
+  const bool marked = term_ != 0 && changes_ != changes_before_;
+  const Result<void> committed = send_commit(marked);
+  if (committed || !marked || PQstatus(link_.get()) == CONNECTION_OK) return committed;
+  is_commit_unknown_ = true;
+  return look_for_commit(committed.error());
+}
+
+// Whoever waits for it waits on: nothing else could be written meanwhile. What is said to have failed, and is
+// there all the same, would be sent again by who was told so, be known, and go no further.
+Result<void> Postgres::look_for_commit(const Error& lost) {
+  const auto end = std::chrono::steady_clock::now() + kLookForCommit;
+  for (;;) {
+    const Result<bool> is_there = resume();
+    if (is_there && *is_there) return {};
+    const bool is_over = is_there || is_there.error().code == ErrorCode::kSuperseded;
+    if (is_over || std::chrono::steady_clock::now() >= end)
+      return std::unexpected(is_there ? lost : is_there.error());
+    std::this_thread::sleep_for(kLookAgain);
+  }
+}
+
+// A transaction in which something failed is rolled back by COMMIT, without an error.
+Result<void> Postgres::send_commit(bool marked) {
+  if (marked) {
+    mark_ = std::to_string(term_ * kCommitsOfTerm + ++commits_);
+    const Packed values{{mark_.c_str()}, {static_cast<int>(mark_.size())}, {0}};
+    TRY_VOID(enqueue_prepared("mark", kMark, &mark_known_, values));
+  }
   TRY_VOID(enqueue("COMMIT"));
   TRY(const PostgresAnswer done, collect());
   if (std::string_view(PQcmdStatus(done.get())) == "COMMIT") return {};

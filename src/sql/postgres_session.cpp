@@ -25,9 +25,12 @@ constexpr int kFreeLooks = 3;
 
 // Not jit: statements are small and many. The keepalives and the timeout are the server's, so that the lock
 // of a machine that died is free after half a minute, though nobody looks. Durable, whatever the role has by
-// default.
+// default; and what takes long may, such as comparing a copy (db/copy.cpp).
 constexpr const char* kSettings =
     "SET lock_timeout = '10s';"
+    "SET statement_timeout = 0;"
+    "SET idle_in_transaction_session_timeout = 0;"
+    "SET idle_session_timeout = 0;"
     "SET jit = off;"
     "SET tcp_keepalives_idle = 10;"
     "SET tcp_keepalives_interval = 5;"

@@ -130,7 +130,7 @@ class Flow:
                 number = self.number
             tags = {TAGS[number % len(TAGS)], TAGS[number // 3 % len(TAGS)]}
             text = f"Post {number} " + " ".join(f"#{tag}" for tag in sorted(tags))
-            answer = self.network.control("origins", "/post", {"text": text, "domain": origin_host(i), "retries": 0})
+            answer = self.network.control("origins", "/post", {"text": text, "domain": origin_host(i), "retries": 3 * (number % 2)})
             with self.lock:
                 self.sent[answer["id"]] = tags
                 if 200 <= answer["status"] < 300:

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "sql/postgres_lock.hpp"
@@ -128,6 +129,28 @@ TEST_F(PostgresStandbyTest, WhatWasNotCommittedIsUndone) {
   EXPECT_EQ(written.error().code, ErrorCode::kUnavailable) << "whether a commit was lost is not known";
   EXPECT_EQ(run(slow->meta.set("key", "late")).error().code, ErrorCode::kSuperseded);
   EXPECT_EQ(must(open()->meta.get("key")), "first");
+}
+
+// A server that waits for its replica has committed already, and says so to nobody if it is ended.
+TEST_F(PostgresStandbyTest, ACommitWhoseAnswerIsLostIsFound) {
+  const auto stores = open();
+  const auto sql = [](const std::string& statement) { return PostgresServer::get().run(statement); };
+  sql("ALTER SYSTEM SET synchronous_standby_names = 'nobody'");
+  sql("SELECT pg_reload_conf()");
+  {
+    const std::jthread killer([&] {
+      const char* const waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'";
+      for (int i = 0; i < 500 && sql(waiting) == "0"; ++i)
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+      sql("SET synchronous_commit = local; SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+          " WHERE wait_event = 'SyncRep'");
+      sql("ALTER SYSTEM RESET synchronous_standby_names");
+      sql("SELECT pg_reload_conf()");
+    });
+    must(stores->meta.set("key", "committed"));
+  }
+  EXPECT_EQ(must(stores->meta.get("key")), "committed");
+  EXPECT_THAT(troubles_, IsEmpty());
 }
 
 TEST_F(PostgresStandbyTest, ASessionThatTheServerStillHasIsEndedByItsOwnProcess) {
