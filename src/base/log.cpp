@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "base/json.hpp"
+#include "base/printable.hpp"
 
 namespace tagring {
 namespace {
@@ -14,11 +15,12 @@ constexpr std::array kNames = {"debug", "info", "warn", "error", "off"};
 // Quoted where logfmt needs it; control characters become spaces, so that a stranger cannot forge a line.
 std::string quoted(std::string_view value) {
   const auto is_plain = [](unsigned char c) { return c > ' ' && c != 0x7F && c != '"' && c != '='; };
-  if (!value.empty() && std::ranges::all_of(value, is_plain)) return std::string(value);
+  std::string shown = printable(value);
+  if (!shown.empty() && std::ranges::all_of(shown, is_plain)) return shown;
   std::string result = "\"";
-  for (const char c : value) {
+  for (const char c : shown) {
     if (c == '"' || c == '\\') result.push_back('\\');
-    result.push_back(static_cast<unsigned char>(c) < 0x20 || c == 0x7F ? ' ' : c);
+    result.push_back(c);
   }
   return result + '"';
 }

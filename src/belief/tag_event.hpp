@@ -1,6 +1,7 @@
 // What is said of posts under hashtags, and passed from node to node (paper §5.5).
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -31,6 +32,16 @@ inline Version version_of(bool removed, WallTime changed) {
 // TagEvent::announced of a Remove of what this node knew to be out: nobody is to take an Announce back.
 inline constexpr WallTime kWasOut = WallTime::min();
 
+// Whether it can be passed on: post and author are of one server, and the time is one that everybody writes
+// and reads alike. Else who gets it refuses it, with all that came in the same batch.
+inline bool is_sound(const std::string& uri, const std::string& author, WallTime published) {
+  constexpr std::size_t kSizeMax = 2048;
+  constexpr WallTime kYear10000{std::chrono::milliseconds(253'402'300'800'000)};
+  const std::string origin = origin_of(uri);
+  return !origin.empty() && origin == origin_of(author) && uri.size() <= kSizeMax &&
+         author.size() <= kSizeMax && published >= WallTime() && published < kYear10000;
+}
+
 // A post's membership in one tag, or the end of it.
 struct TagEvent {
   Tag tag;
@@ -47,6 +58,7 @@ struct TagEvent {
   // or kWasOut.
   WallTime announced = {};
 
+  [[nodiscard]] bool is_sound() const { return belief::is_sound(uri, author, published); }
   [[nodiscard]] Version version() const { return version_of(op == Op::kRemove, changed); }
   // The hashtag was taken out and put back, or put back and taken out, but this node has not heard what was
   // between: for nodes, of which one may have.
@@ -60,9 +72,15 @@ struct TagEvent {
     const std::string origin = signed_copy.substr(signed_copy.find(' ') + 1);
     return !signed_copy.empty() && !is_same_or_below(host_of(origin), host_of(uri));
   }
-  // Strangers are heard about deletions, which the post's server bears out, and about nothing else.
+  // Strangers are heard about deletions, which the post's server bears out, and about nothing else; and where
+  // a copy is to be had says an origin, and no path there.
   void drop_strange_copy() {
-    if (!is_deletion() && has_strange_copy()) signed_copy.clear();
+    constexpr std::size_t kHashSize = 64;
+    const std::string origin = signed_copy.substr(std::min(signed_copy.size(), kHashSize + 1));
+    const bool is_name = signed_copy.find(' ') == kHashSize && !origin.empty() &&
+                         origin_of(origin) == origin &&
+                         signed_copy.find_first_not_of("0123456789abcdef") == kHashSize;
+    if (!is_name || (!is_deletion() && has_strange_copy())) signed_copy.clear();
   }
   // The post has changed, and keeps the tag.
   [[nodiscard]] bool is_edit() const { return op == Op::kAdd && !signed_copy.empty(); }

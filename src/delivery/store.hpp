@@ -91,7 +91,7 @@ struct PublishedPost {
   bool is_edit = false;          // an Update said so; else it is how the post was published
 };
 
-// What an author of this node's instances was known to wish (fediverse/consent.hpp).
+// What an author of this node's instances was known to wish (fediverse/actor.hpp).
 struct Consent {
   bool relay = true;
   bool archive = false;

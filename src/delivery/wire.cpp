@@ -52,6 +52,7 @@ std::vector<TagEvent> events_of(Op op, const std::vector<fediverse::PostRef>& po
       events.push_back({tag, op, post.uri, post.author, post.published.value_or(now), post.indexable,
                         post.signed_copy, post.updated.value_or(WallTime())});
       events.back().drop_strange_copy();
+      if (!events.back().is_sound()) events.pop_back();
     }
   }
   return events;
@@ -92,6 +93,7 @@ Result<std::vector<FeedEntry>> feed_from_json(const json::value* list) {
                        {std::move(tag), op, text("uri"), text("author"), WallTime(Duration(*published)),
                         json::get_flag(item, "indexable"), text("signed"), WallTime(Duration(updated))}});
     entries.back().event.drop_strange_copy();
+    if (!entries.back().event.is_sound()) entries.pop_back();
   }
   return entries;
 }

@@ -16,6 +16,7 @@ namespace {
 constexpr std::array<std::string_view, 5> kActorTypes = {"Person", "Service", "Application", "Group",
                                                          "Organization"};
 constexpr std::size_t kKeysMax = 10;
+constexpr std::size_t kUsernameSizeMax = 255;
 
 bool is_same_url(std::string_view a, std::string_view b) {
   const Result<Url> x = Url::parse(a);
@@ -87,8 +88,7 @@ Result<void> parse_keys(const json::object& o, const KeySyntax& syntax, RemoteAc
   return {};
 }
 
-}  // namespace
-
+// Where people put wishes such as #nobot, joined. HTML, and as long as they like.
 std::string words_of(const json::object& actor) {
   std::string words;
   const auto add = [&](std::string_view text) { words.append(text).push_back('\n'); };
@@ -109,6 +109,18 @@ std::string words_of(const json::object& actor) {
     add(name.starts_with('#') ? name : "#" + name);
   });
   return words;
+}
+
+}  // namespace
+
+Wishes wishes_of(const RemoteActor& actor) {
+  const bool no = actor.suspended || actor.refuses;
+  return {.relay = !no, .archive = !no && !actor.hides_from_web && actor.indexable.value_or(false)};
+}
+
+bool is_for_everybody(const json::object& actor) {
+  const auto says = [&](std::string_view key) { return json::get_flag(actor, key); };
+  return !says("suspended") && !says("hidesToPublicFromUnauthedWeb") && !refuses(words_of(actor));
 }
 
 bool RemoteActor::lists(const KeyDocument& key) const {
@@ -140,7 +152,8 @@ Result<RemoteActor> parse_actor(const json::object& o, std::string_view url) {
   }
   actor.followers = optional_id(o, "followers", actor.id);
   actor.preferred_username = json::text_of(o, "preferredUsername");
-  actor.words = words_of(o);
+  if (actor.preferred_username.size() > kUsernameSizeMax) actor.preferred_username.clear();
+  actor.refuses = refuses(words_of(o));
   actor.is_node = json::get_int(o, kNodeMark) == 1;
   actor.manually_approves_followers = get_bool(o, "manuallyApprovesFollowers").value_or(false);
   actor.indexable = get_bool(o, "indexable");

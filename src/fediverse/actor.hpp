@@ -13,6 +13,7 @@
 #include "base/json.hpp"
 #include "base/result.hpp"
 #include "crypto/key.hpp"
+#include "fediverse/consent.hpp"
 
 namespace tagring::fediverse {
 
@@ -32,7 +33,7 @@ struct RemoteActor {
   std::string shared_inbox;        // empty if there is none on the actor's server
   std::string followers;           // empty if there is none on the actor's server
   std::string preferred_username;  // may be empty
-  std::string words;               // words_of() it
+  bool refuses = false;            // to be found, by a word in its profile (consent.hpp)
   bool manually_approves_followers = false;
   bool is_node = false;              // a node of a hashtag network: it says so in its document
   std::optional<bool> indexable;     // FEP-5feb: absent means no
@@ -49,9 +50,16 @@ struct RemoteActor {
   }
 };
 
-// Where people put wishes such as #nobot: the name, the summary in each language, the fields, names and
-// values, and the hashtags of a profile, joined. HTML.
-std::string words_of(const json::object& actor);
+// No to everything if a word in the profile says so, wherever people put such: the name, the summary in each
+// language, the fields, names and values, and the hashtags. To be archived an author says `indexable`; absent
+// means no. Nor to anything if the account is suspended, and no to the archive if its posts are hidden from
+// the web. Only posts addressed to the public are ever asked about; see Visibility.
+Wishes wishes_of(const RemoteActor& actor);
+
+// Posts of that actor (its document) may be shown to anybody: it has none of these words, is not suspended,
+// and does not hide its posts from who is not logged in (GoToSocial: hidesToPublicFromUnauthedWeb). A node
+// fetches with its own signature, so it could read for others what they could not.
+bool is_for_everybody(const json::object& actor);
 
 // Slower than verifying a signature with the key.
 Result<crypto::PublicKey> read_key(const KeyDocument& key);

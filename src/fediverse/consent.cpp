@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <string>
 
 #include "base/bytes.hpp"
 
@@ -44,6 +45,8 @@ bool is_word_character(char c) {
          static_cast<unsigned char>(c) >= 0x80;
 }
 
+}  // namespace
+
 bool refuses(std::string_view html) {
   const std::string text = text_of(html);
   for (std::size_t at = text.find('#'); at != std::string::npos; at = text.find('#', at + 1)) {
@@ -54,18 +57,6 @@ bool refuses(std::string_view html) {
     if (starts_word && std::ranges::find(kRefusals, word) != kRefusals.end()) return true;
   }
   return false;
-}
-
-}  // namespace
-
-Wishes wishes_of(const RemoteActor& actor) {
-  const bool no = actor.suspended || refuses(actor.words);
-  return {.relay = !no, .archive = !no && !actor.hides_from_web && actor.indexable.value_or(false)};
-}
-
-bool is_for_everybody(const json::object& actor) {
-  const auto says = [&](std::string_view key) { return json::get_flag(actor, key); };
-  return !says("suspended") && !says("hidesToPublicFromUnauthedWeb") && !refuses(words_of(actor));
 }
 
 }  // namespace tagring::fediverse

@@ -1,9 +1,8 @@
-// What authors have said about being found: FEP-5feb (`indexable`) and the words that people put into their
-// profiles. Only posts addressed to the public are ever asked about; see Visibility.
+// The words by which people say in their profiles that they do not want to be found. What follows from them,
+// and from FEP-5feb (`indexable`), is in actor.hpp.
 #pragma once
 
-#include "base/json.hpp"
-#include "fediverse/actor.hpp"
+#include <string_view>
 
 namespace tagring::fediverse {
 
@@ -14,14 +13,7 @@ struct Wishes {
   friend bool operator==(const Wishes&, const Wishes&) = default;
 };
 
-// No to everything if the profile (RemoteActor::words) has one of #nobot, #nobots, #noindex or #notagring as
-// a word of its own, in whatever case and markup. To be archived an author says `indexable`; absent means no.
-// Nor to anything if the account is suspended, and no to the archive if its posts are hidden from the web.
-Wishes wishes_of(const RemoteActor& actor);
-
-// Posts of that actor (its document) may be shown to anybody: it has none of these words, is not suspended,
-// and does not hide its posts from who is not logged in (GoToSocial: hidesToPublicFromUnauthedWeb). A node
-// fetches with its own signature, so it could read for others what they could not.
-bool is_for_everybody(const json::object& actor);
+// HTML has one of #nobot, #nobots, #noindex or #notagring as a word of its own, in whatever case and markup.
+bool refuses(std::string_view html);
 
 }  // namespace tagring::fediverse

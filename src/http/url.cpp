@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/bytes.hpp"
+#include "base/printable.hpp"
 
 namespace tagring {
 namespace {
@@ -33,7 +34,9 @@ Result<Url> Url::parse(std::string_view text) {
   // the first.
   std::string ascii;
   bool in_fragment = false;
+  bool is_ascii = true;
   for (const char c : text) {
+    is_ascii = is_ascii && static_cast<unsigned char>(c) < 0x80;
     if (static_cast<unsigned char>(c) >= 0x80 || (in_fragment && c == '#')) {
       ascii += percent_encode(std::string_view(&c, 1));
     } else {
@@ -41,6 +44,9 @@ Result<Url> Url::parse(std::string_view text) {
     }
     in_fragment = in_fragment || c == '#';
   }
+  // People see it as it is: in logs, on terminals.
+  if (!is_ascii && printable(text) != text)
+    return fail(ErrorCode::kInvalid, "URL with marks that do not show");
   const auto parsed = boost::urls::parse_uri(ascii);
   if (!parsed) return fail(ErrorCode::kInvalid, "not a URL");
   const boost::urls::url_view& view = *parsed;

@@ -63,6 +63,28 @@ FollowerSync::FollowerSync(Options options, subscriber::Subscriptions& subscribe
       throttle_(options.throttle),
       tasks_(runtime.executor) {}
 
+void FollowerSync::start() {
+  if (options_.enabled) tasks_.spawn("look_at_owners", look_again_and_again());
+}
+
+Task<void> FollowerSync::look_again_and_again() {
+  for (;;) {
+    const auto spread = static_cast<std::uint64_t>(kLookEvery.count() / 2);
+    const Instant next =
+        clock_.now() + kLookEvery / 2 + Duration(static_cast<Duration::rep>(rng_.below(spread)));
+    co_await clock_.sleep_until(next);
+    for (const std::string& owner : subscriber_.owners()) {
+      const std::string actor = fediverse::NodeUrls(owner).actor();
+      const auto seen = seen_.find(actor);
+      const bool is_heard = seen != seen_.end() && seen->second.ignored.empty() &&
+                            clock_.wall_now() - seen->second.at < kLookEvery / 2;
+      if (is_heard || observer_.is_denied(actor)) continue;
+      const Result<json::object> looked = co_await check(actor, /*apply_it=*/true);
+      if (!looked) log_.debug("owner_not_compared", {{"owner", owner}, {"because", looked.error().message}});
+    }
+  }
+}
+
 Task<void> FollowerSync::stop() {
   tasks_.cancel();
   co_await tasks_.join();

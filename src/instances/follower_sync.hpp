@@ -50,6 +50,8 @@ class FollowerSync {
 
   FollowerSync(Options options, subscriber::Subscriptions& subscriber, Instances& instances,
                federation::SignedClient& client, const delivery::Observer& observer, const Runtime& runtime);
+  // From now on owners of hashtags that this node follows, and that were not heard to agree lately, are asked.
+  void start();
   [[nodiscard]] Task<void> stop();
 
   // A delivery by `sender` had this header. What there is to do follows in the background.
@@ -65,6 +67,9 @@ class FollowerSync {
   // who got the same post ask at once.
   static constexpr Duration kDelayMin = std::chrono::seconds(5);
   static constexpr Duration kDelayMax = std::chrono::seconds(30);
+  // An owner that has forgotten this node sends it nothing, so no header either: a follow is as good as the
+  // last look. Posts of a day can be asked for afterwards (subscriber/catch_up.hpp).
+  static constexpr Duration kLookEvery = std::chrono::hours(6);
   static constexpr std::size_t kWaitingMax = 1'000;  // senders
   static constexpr std::size_t kSeenMax = 1'000;     // senders whose last header check() can tell of
 
@@ -82,6 +87,7 @@ class FollowerSync {
       const std::string& value, const federation::Authentic& sender) const;
   [[nodiscard]] followers::Digest digest_of(const fediverse::RemoteActor& sender) const;
   [[nodiscard]] followers::Knowledge knowledge_of(const fediverse::RemoteActor& sender) const;
+  Task<void> look_again_and_again();
   Task<void> compare_later(std::string actor);
   Task<void> synchronise(Waiting waiting);
   struct Fetched {

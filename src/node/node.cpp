@@ -128,6 +128,7 @@ Task<Result<void>> Node::start() {
   parts_->instances.tag_sources.start();
   parts_->fasp.sharing.start();
   parts_->relay.subscriptions.start();
+  parts_->instances.sync.start();
   parts_->reading.streams.start();
   parts_->handover.anti_entropy.start();
   parts_->storage.redundancy.start();

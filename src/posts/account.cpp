@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/bytes.hpp"
-#include "fediverse/consent.hpp"
+#include "fediverse/actor.hpp"
 #include "fediverse/json_ld.hpp"
 #include "fediverse/vocabulary.hpp"
 #include "posts/html.hpp"

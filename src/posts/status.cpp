@@ -106,20 +106,34 @@ json::array attachments_of(const json::object& o) {
   return list;
 }
 
-// Where the text of a post leads who clicks on a mention: at the profile, while the mention names the actor.
-// `html` is as sanitize_html() writes it.
-std::string profile_in(std::string_view html, const std::string& actor, const std::string& username) {
+struct Link {
+  std::string url;
+  std::string text;
+};
+
+// The first of the mentions in the text of a post. `html` is as sanitize_html() writes it.
+std::vector<Link> mentions_in(std::string_view html) {
+  std::vector<Link> links;
   constexpr std::string_view kHref = "href=\"";
   constexpr std::string_view kEnd = "</a>";
-  for (std::size_t at = html.find("<a "); at != std::string_view::npos; at = html.find("<a ", at)) {
+  for (std::size_t at = html.find("<a "); at != std::string_view::npos && links.size() < kMentionsMax;
+       at = html.find("<a ", at)) {
     const std::string_view link = html.substr(at, html.find(kEnd, at) - at);
     at += link.size();
     if (at >= html.size()) break;
     const std::size_t begin = link.find(kHref);
     if (begin == std::string_view::npos || !link.contains("mention")) continue;
     const std::string_view rest = link.substr(begin + kHref.size());
-    const std::string url(rest.substr(0, rest.find('"')));
-    const std::string text = text_of_html(std::string(link) + std::string(kEnd), kNameMax);
+    links.push_back({std::string(rest.substr(0, rest.find('"'))),
+                     text_of_html(std::string(link) + std::string(kEnd), kNameMax)});
+  }
+  return links;
+}
+
+// Where the text of a post leads who clicks on a mention: at the profile, while the mention names the actor.
+std::string profile_in(const std::vector<Link>& links, const std::string& actor,
+                       const std::string& username) {
+  for (const auto& [url, text] : links) {
     const bool is_meant = text == "@" + username || text.starts_with("@" + username + "@");
     if (is_meant && !url.contains('&') && fediverse::is_same_origin(url, actor)) return url;
   }
@@ -128,6 +142,7 @@ std::string profile_in(std::string_view html, const std::string& actor, const st
 
 json::array mentions_of(const json::object& o, std::string_view html) {
   json::array mentions;
+  const std::vector<Link> links = mentions_in(html);
   json::for_each(json::find(o, "tag"), [&](const json::value& v) {
     if (!v.is_object() || mentions.size() >= kMentionsMax) return;
     const json::object& tag = v.get_object();
@@ -140,7 +155,7 @@ json::array mentions_of(const json::object& o, std::string_view html) {
     if (!acct.contains('@')) acct += "@" + authority_of(href);
     mentions.push_back(json::object{{"id", stable_id(href)},
                                     {"username", username},
-                                    {"url", profile_in(html, href, username)},
+                                    {"url", profile_in(links, href, username)},
                                     {"acct", acct}});
   });
   return mentions;

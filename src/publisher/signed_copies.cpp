@@ -239,12 +239,13 @@ void SignedCopies::drop(const std::string& host, std::string_view why) {
 }
 
 Task<void> SignedCopies::hand_on_all(std::string signed_copy) {
-  Result<std::string> body =
-      co_await fetch_again_and_again(hash_of(signed_copy), origin_of_copy(signed_copy));
+  const bool is_strange = is_from_stranger(pending_.at(signed_copy));
+  Result<std::string> body = co_await fetch_again_and_again(signed_copy, is_strange);
   Work work = std::move(pending_.extract(signed_copy).mapped());
   std::vector<std::uint64_t> owed = work.owed;
-  // What did not come stays owed.
-  if (body && co_await hand_over(std::move(work), std::move(*body))) settle(std::move(owed));
+  // What did not come stays owed, but for what a stranger does not have.
+  const bool is_nowhere = !body && is_strange && !is_unanswered(body.error());
+  if (is_nowhere || (body && co_await hand_over(std::move(work), std::move(*body)))) settle(std::move(owed));
 }
 
 Task<bool> SignedCopies::hand_over(Work work, std::string body) {
@@ -322,11 +323,12 @@ Task<bool> SignedCopies::is_done_with(const delivery::FeedEntry& entry, WallTime
   if (pending_.contains(signed_copy) || away.contains(domain)) co_return false;
   std::optional<Work> work = work_of(entry.event, /*was_here=*/entry.added != 0);
   if (!work) co_return true;
-  Result<std::string> body = co_await fetch(hash_of(signed_copy), origin);
+  const bool is_strange = is_from_stranger(*work);
+  Result<std::string> body = co_await fetch(signed_copy, is_strange);
   if (body) co_return co_await hand_over(std::move(*work), std::move(*body));
   if (is_unanswered(body.error())) away.insert(domain);
   // Proxies, too, answer that there is nothing.
-  co_return !is_unanswered(body.error()) && clock_.wall_now() - since > kErrsFor;
+  co_return !is_unanswered(body.error()) && (is_strange || clock_.wall_now() - since > kErrsFor);
 }
 
 void SignedCopies::settle(std::vector<std::uint64_t> owed) {
@@ -344,22 +346,45 @@ Task<void> SignedCopies::write_settled() {
 }
 
 // The publisher's node may be away just then.
-Task<Result<std::string>> SignedCopies::fetch_again_and_again(std::string hash, std::string origin) {
-  Result<std::string> body = co_await fetch(hash, origin);
+Task<Result<std::string>> SignedCopies::fetch_again_and_again(std::string signed_copy, bool is_strange) {
+  Result<std::string> body = co_await fetch(signed_copy, is_strange);
   for (const Duration wait : kWaits) {
     if (body || !is_unanswered(body.error())) break;
     const Instant later = clock_.now() + wait;
     co_await clock_.sleep_until(later);
-    body = co_await fetch(hash, origin);
+    body = co_await fetch(signed_copy, is_strange);
   }
   co_return body;
 }
 
-Task<Result<std::string>> SignedCopies::fetch(std::string hash, std::string origin) {
+Task<Result<std::string>> SignedCopies::fetch(std::string signed_copy, bool is_strange) {
+  std::string hash = hash_of(signed_copy);
+  const std::string origin = origin_of_copy(signed_copy);
   const auto known = copies_.find(hash);
   if (known != copies_.end()) co_return known->second.body;
   if (origin == client_.identity().origin()) co_return co_await store_.find_deletion(std::move(hash));
-  CO_TRY(std::string body, co_await client_.fetch_body(origin + std::string(kPath) + "?sha256=" + hash));
+  std::string url = origin + std::string(kPath) + "?sha256=" + hash;
+  co_return co_await (is_strange ? fetch_from_stranger(std::move(url), hash)
+                                 : fetch_from(std::move(url), hash));
+}
+
+// What is found there does not count.
+Task<Result<std::string>> SignedCopies::fetch_from_stranger(std::string url, const std::string& hash) {
+  const std::string host = host_of(url);
+  if (!minutes_.contains(host)) make_room(minutes_, kHostsMax);
+  Hour& minute = minutes_[host];
+  if (clock_.now() >= minute.end) minute = {clock_.now() + std::chrono::minutes(1), 0};
+  if (minute.count >= kOfStrangerAMinute)
+    co_return fail(ErrorCode::kUnavailable, host + " was asked for too many copies in this minute");
+  ++minute.count;
+  Result<std::string> body = co_await fetch_from(std::move(url), hash);
+  const auto asked = minutes_.find(host);
+  if (body && asked != minutes_.end() && asked->second.count > 0) --asked->second.count;
+  co_return body;
+}
+
+Task<Result<std::string>> SignedCopies::fetch_from(std::string url, const std::string& hash) {
+  CO_TRY(std::string body, co_await client_.fetch_body(std::move(url)));
   if (body.size() > kSizeMax || to_hex(crypto::sha256(body)) != hash)
     co_return fail(ErrorCode::kInvalid, "another copy than was named");
   remember(hash, body);

@@ -40,6 +40,9 @@ class SignedCopies {
   static constexpr std::size_t kSentMax = 100'000;               // (copy, inbox) remembered
   static constexpr std::size_t kAnHour = 1000;                   // edits handed on of one author's server
   static constexpr std::size_t kPendingMax = 1000;               // copies that are being fetched
+  // Copies that are asked for in vain of one host that does not speak for the post's server: anybody can name
+  // it, for posts that never were.
+  static constexpr std::size_t kOfStrangerAMinute = 10;
   static constexpr std::size_t kPostsMax = 1000;  // of one copy: who saw one of an account's saw the account
   static constexpr std::size_t kTagsMax = 128;    // of a post: those that it has, and had
   static constexpr std::size_t kPutOffMax = 10'000;
@@ -115,10 +118,15 @@ class SignedCopies {
   Task<bool> is_done_with(const delivery::FeedEntry& entry, WallTime since, std::set<std::string>& away);
   void settle(std::vector<std::uint64_t> owed);
   Task<void> write_settled();
-  Task<Result<std::string>> fetch_again_and_again(std::string hash, std::string origin);
+  Task<Result<std::string>> fetch_again_and_again(std::string signed_copy, bool is_strange);
   [[nodiscard]] bool is_from_who_speaks(const std::string& signed_copy, const std::string& uri) const;
+  [[nodiscard]] bool is_from_stranger(const Work& work) const {
+    return !is_from_who_speaks(work.signed_copy, work.first());
+  }
   [[nodiscard]] Ways ways_of(const Work& work, const std::string& hash, bool deletes) const;
-  Task<Result<std::string>> fetch(std::string hash, std::string origin);
+  Task<Result<std::string>> fetch(std::string signed_copy, bool is_strange);
+  Task<Result<std::string>> fetch_from_stranger(std::string url, const std::string& hash);
+  Task<Result<std::string>> fetch_from(std::string url, const std::string& hash);
   void remember(const std::string& hash, std::string body);
   void erase(const std::string& hash);
   [[nodiscard]] bool admits(const std::string& host, const std::string& hash);
@@ -137,6 +145,7 @@ class SignedCopies {
   std::size_t bytes_ = 0;
   std::set<std::pair<std::string, std::string>> sent_;
   std::map<std::string, Hour> hours_;    // by host
+  std::map<std::string, Hour> minutes_;  // by host, of strangers that are asked
   std::map<std::string, Work> pending_;  // what is being fetched, by signed_copy
   // By host, and post: who has a place here has a task that goes on with it.
   std::map<std::string, std::map<std::string, Work>> put_off_;

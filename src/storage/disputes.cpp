@@ -10,6 +10,8 @@
 namespace tagring::storage {
 namespace {
 
+constexpr Duration kSkewMax = std::chrono::hours(24);  // of clocks
+
 bool same(const HistoryEntry& mine, const HistoryEntry& theirs) {
   // Of what this node took down the others keep their own.
   const bool removed = mine.removed && !mine.taken_down;
@@ -76,7 +78,11 @@ bool Disputes::is_probed(const HistoryEntry& entry, const std::string& from,
 // Owners that have been there pass on to each other what they heard, so that two of them are one source.
 Task<Result<void>> Disputes::take(std::vector<HistoryEntry> entries, std::string from, std::size_t enough) {
   const bool as_new_owner = enough > 0;
-  // Nobody is to say before what the author will do.
+  // Nobody posts tomorrow. Where a post says nothing of its date, nobody could refute it later.
+  std::erase_if(entries, [latest = clock_.wall_now() + kSkewMax](const HistoryEntry& entry) {
+    return entry.published > latest;
+  });
+  // Nor is anybody to say before what the author will do.
   for (HistoryEntry& entry : entries) entry.changed = std::min(entry.changed, clock_.wall_now());
   CO_TRY(const auto mine, co_await own(entries));
   CO_TRY(const std::vector<WallTime> kept_from, co_await history_.kept_from(partitions_of(entries)));

@@ -88,6 +88,12 @@ std::vector<std::string> Subscriptions::owners_of(const Tag& tag) const {
   return owners;
 }
 
+std::vector<std::string> Subscriptions::owners() const {
+  std::vector<std::string> owners;
+  for (const auto& [owner, digest] : digests_) owners.push_back(owner);
+  return owners;
+}
+
 // `follow_id` empty: it has just been asked for.
 void Subscriptions::note_followed(const Tag& tag, const std::string& owner, std::string follow_id) {
   Followed& followed = owners_[tag][owner];

@@ -56,6 +56,9 @@ class Subscriptions {
   // The owners whose hashtag actor is followed, or asked to be.
   [[nodiscard]] std::vector<std::string> owners_of(const Tag& tag) const;
 
+  // Those that have accepted a follow, of whatever hashtag.
+  [[nodiscard]] std::vector<std::string> owners() const;
+
   // --- when an owner's followers are compared with what is known here (docs/followers.md) ----------------
   // Of the ids under which this node stands among the followers of the owner's actor (delivery/partial.hpp).
   [[nodiscard]] followers::Digest digest_at(const std::string& owner) const;

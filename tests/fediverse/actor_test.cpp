@@ -43,7 +43,7 @@ TEST(Actor, IsReadWithEverythingOptional) {
   EXPECT_EQ(full.delivery_inbox(), "https://a.example/inbox");
   EXPECT_EQ(full.followers, "https://a.example/users/u/followers");
   EXPECT_EQ(full.preferred_username, "u");
-  EXPECT_THAT(full.words, ::testing::HasSubstr("<p>#nobot</p>"));
+  EXPECT_TRUE(full.refuses);
   EXPECT_TRUE(full.manually_approves_followers);
   EXPECT_EQ(full.indexable, false);
   ASSERT_EQ(full.keys.size(), 1U);
@@ -52,6 +52,16 @@ TEST(Actor, IsReadWithEverythingOptional) {
   EXPECT_EQ(bare.delivery_inbox(), "https://a.example/users/u/inbox");
   EXPECT_FALSE(bare.indexable);
   EXPECT_TRUE(bare.keys.empty());
+}
+
+// Tens of thousands of actors are remembered, of anybody who signs.
+TEST(Actor, NothingIsKeptThatMayBeAsLongAsADocument) {
+  const std::string much(500'000, 'x');
+  const RemoteActor read = parse_actor(actor(R"(,"preferredUsername":")" + much + R"(","name":")" + much +
+                                             R"(","summary":")" + much + "\""),
+                                       kUrl)
+                               .value();
+  EXPECT_EQ(read.preferred_username, "");
 }
 
 TEST(Actor, MustBeWhereItCameFrom) {

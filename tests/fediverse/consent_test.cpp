@@ -3,12 +3,14 @@
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
+#include "fediverse/actor.hpp"
+
 namespace tagring::fediverse {
 namespace {
 
-RemoteActor actor(std::string words, std::optional<bool> indexable = true) {
+RemoteActor actor(const std::string& words, std::optional<bool> indexable = true) {
   RemoteActor result;
-  result.words = std::move(words);
+  result.refuses = refuses(words);
   result.indexable = indexable;
   return result;
 }

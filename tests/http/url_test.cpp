@@ -37,6 +37,12 @@ TEST(Url, RefusesWhatServersDisagreeAbout) {
   }
 }
 
+TEST(Url, NothingIsInItThatATerminalObeys) {
+  EXPECT_TRUE(Url::parse("https://a.example/caf\u00e9"));
+  for (const char* mark : {"\u009b2J", "\u202e", "\u2066", "\n", "\x1b"})
+    EXPECT_FALSE(Url::parse(std::string("https://a.example/x") + mark + "y")) << mark;
+}
+
 TEST(Url, AFragmentMayHaveAnotherMarkInIt) {
   EXPECT_EQ(Url::parse("https://example.org/part-4/#activity#activity")->text(),
             "https://example.org/part-4/");

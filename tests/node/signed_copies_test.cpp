@@ -369,6 +369,24 @@ TEST_F(Copies, NothingElseIsHandedOnInTheirPlace) {
   EXPECT_EQ(fetched_from("https://tags.far.example"), 0);
 }
 
+// Anybody with a server of posts could have all nodes ask a third one.
+TEST_F(Copies, ANodeThatHasNothingToDoWithThePostIsNotAskedForHoursAboutWhatItDoesNotHave) {
+  follow({"cats"});
+  const std::string victim = "https://victim.example";
+  internet.answers[victim + "/tagring/v1/signed"] = [](const HttpCall&) { return with_status(404); };
+  for (int i = 0; i < 40; ++i) {
+    theirs.uri = fmt::format("https://peer.example/notes/{}", i);
+    EXPECT_THAT(refusals_of(post_signed(batch_text("Add", peer, origin + "/relay", {theirs}), peer)),
+                IsEmpty());
+    bring("Remove", signed_text(delete_text(theirs.uri, theirs.author)), victim);
+  }
+  EXPECT_GT(fetched_from(victim), 0);
+  settle(std::chrono::minutes(1));
+  EXPECT_LE(fetched_from(victim), 30) << "ten a minute";
+  settle(std::chrono::hours(6));
+  EXPECT_LE(fetched_from(victim), 60) << "each once, and what waited for its turn";
+}
+
 // As GoToSocial, which has no shared inbox and one file for all its people.
 TEST_F(Copies, AServerWithoutASharedInboxGetsACopyOnce) {
   std::vector<std::string> inboxes;

@@ -161,6 +161,25 @@ TEST(FollowersInTheWorld, OneOrdinaryPostRepairsWhatOwnersLostAndWhatTheyKept) {
   }
 }
 
+// An owner sends nothing to whom it has forgotten altogether, and so no header: its proxy had answered 404
+// for an hour, say.
+TEST(FollowersInTheWorld, WhoWasForgottenUnderAllHashtagsFindsOutByItself) {
+  Repair run(17);
+  run.post();
+  for (const std::size_t subscriber : run.subscribers) {
+    for (std::size_t owner = 0; owner < kNodes; ++owner) {
+      const std::set<std::string> there = run.followed(subscriber, owner);
+      if (owner != subscriber && !there.empty())
+        EXPECT_TRUE(run.forge(subscriber, owner, /*undo=*/true, {there.begin(), there.end()}));
+    }
+  }
+  run.post();
+  run.world.loop.run_for(instances::FollowerSync::kLookEvery);
+  run.quiet();
+  run.expect_agreement();
+  run.expect_all_posts_everywhere();
+}
+
 // The same while messages are lost.
 TEST(FollowersInTheWorld, AreRepairedAlsoOverABadNetwork) {
   for (const std::uint64_t seed : {21, 22, 23}) {
