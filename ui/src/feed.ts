@@ -162,12 +162,18 @@ export class Feed {
     if (this.#isDeaf) void this.#lookOver();
   };
 
-  /** What went while nobody listened, among the newest. A post that is missing once may only be late. */
+  /**
+   * What went while nobody listened, among the newest. A post that is missing once may only be late. And what came, but was
+   * published before others that are here: its server was slow.
+   */
   async #lookOver(doubted?: Set<string>): Promise<void> {
     const page = await getPage(this.view.timeline({ limit: String(PAGE) })).catch(() => null);
     // A page that nothing is behind tells of all posts.
     const oldest = page?.older ? page.posts.at(-1)?.created_at : "";
     if (!page || oldest === undefined) return;
+    await this.#caughtUp;
+    const last = this.state.pieces.at(-1)?.at(-1);
+    if (last && !this.#isBehind) this.#arrive(page.posts.filter((post) => isLater(post.id, last.id)));
     const there = new Set(page.posts.map((post) => post.uri));
     const isMissing = (post: Status) => post.created_at >= oldest && !there.has(post.uri);
     const missing = [...this.state.pieces, this.state.waiting].flat().filter(isMissing);

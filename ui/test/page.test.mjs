@@ -462,6 +462,20 @@ test("who shows new posts while older ones are on their way gets them together",
     assert.deepEqual(await shownFirst(page), all.slice(0, 51));
   }));
 
+test("who comes back to the tab has also what was delivered late", () =>
+  visit({}, async (page) => {
+    await openLive(page, "kodkod");
+    const news = page.getByRole("button", { name: "1 new post" });
+    await writeMany(1, "In time #kodkod", 100);
+    await news.click();
+    await turn(page, true);
+    await writeMany(1, "Late #kodkod", 500);
+    await listed(page, "kodkod", 3);
+    await turn(page, false);
+    await news.click();
+    await posts(page).first().getByText("Late").waitFor();
+  }));
+
 test("what is deleted while the page catches up does not appear", () =>
   visit({}, async (page) => {
     const first = await openLive(page, "ocelot");
