@@ -46,6 +46,7 @@ export interface Day {
 export interface Page {
   posts: Status[];
   older: string | null;
+  reached: string | null; // the id up to which there is nothing more: where to go on to newer ones
 }
 
 export class Refused extends Error {
@@ -71,18 +72,22 @@ export async function getJson<T>(target: string, init?: RequestInit): Promise<T>
   return (await response.json()) as T;
 }
 
-/** The target with rel="next" of a Link header; only on this node. */
-export function nextLink(header: string | null): string | null {
-  const found = /<([^>]+)>\s*;\s*rel="?next"?/.exec(header ?? "");
+/** The address with that relation in a Link header; only on this node. */
+function linked(header: string | null, relation: "next" | "prev"): URL | null {
+  const found = new RegExp(`<([^>]+)>\\s*;\\s*rel="?${relation}"?`).exec(header ?? "");
   if (!found?.[1]) return null;
   const url = new URL(found[1], location.origin);
-  return url.pathname.startsWith("/api/") ? url.pathname + url.search : null;
+  return url.pathname.startsWith("/api/") ? url : null;
 }
 
-export async function getPage(target: string): Promise<Page> {
-  const response = await request(target);
+export async function getPage(target: string, init?: RequestInit): Promise<Page> {
+  const response = await request(target, init);
   const posts = (await response.json()) as Status[];
-  return { posts, older: nextLink(response.headers.get("Link")) };
+  const link = response.headers.get("Link");
+  const older = linked(link, "next");
+  // The target does not say `until`, of which a page of older posts has no need.
+  const reached = linked(link, "prev")?.searchParams.get("min_id") ?? null;
+  return { posts, older: older && older.pathname + older.search, reached };
 }
 
 /** What the address of a hashtag's page asks for. */

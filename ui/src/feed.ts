@@ -4,11 +4,16 @@ import { getPage, type Status, type View } from "./api.ts";
 
 const PAGE = 40;
 const POLL = 20_000;
+// To catch up, one after the other. Who has missed more begins anew.
+const PAGES = 10;
 // The node asks a server that has not answered again after 30 seconds.
 const DOUBT = 35_000;
 
 /** One spelling for those of a hashtag, near enough to the node's to compare a word of a reader with a post. */
 const fold = (word: string) => word.normalize("NFKD").replace(/\p{Mn}/gu, "").toLowerCase();
+
+/** Whether an id is of a later post. Ids are numbers, too large for JavaScript's. */
+const isLater = (id: string, than: string) => (id.length === than.length ? id > than : id.length > than.length);
 
 export interface FeedState {
   /** In pieces as they came, newest first, so that a piece once drawn stays as it is. */
@@ -27,6 +32,9 @@ export class Feed {
   #stream: EventSource | WebSocket | null = null;
   #poll: ReturnType<typeof setInterval> | undefined;
   #isDeaf = false; // posts may have gone without its being heard
+  #reached = ""; // by its id, the post up to which none is missing
+  #isBehind = false; // there may be more after it than was heard
+  #caughtUp = Promise.resolve();
 
   #changed: (state: FeedState) => void = () => {};
 
@@ -38,16 +46,31 @@ export class Feed {
   }
 
   async start(): Promise<void> {
-    await this.#load(this.view.timeline({ limit: String(PAGE) }));
+    await this.#begin();
     document.addEventListener("visibilitychange", this.#listen);
     this.#listen();
   }
 
-  async more(): Promise<void> {
-    if (this.state.older && !this.state.loading) await this.#load(this.state.older);
+  /** With the newest page, whatever was there before. */
+  async #begin(): Promise<void> {
+    this.#known.clear();
+    this.#reached = "";
+    this.#set({ pieces: [], waiting: [], older: this.view.timeline({ limit: String(PAGE) }), loading: false });
+    await this.more();
   }
 
-  show(): void {
+  async more(): Promise<void> {
+    const { older, loading } = this.state;
+    if (older && !loading) await this.#load(older);
+  }
+
+  /** What waits, all together: what is older than some of it may be on its way still. */
+  async show(): Promise<void> {
+    await this.#caughtUp;
+    this.#reveal();
+  }
+
+  #reveal(): void {
     const { pieces, waiting } = this.state;
     if (waiting.length > 0) this.#set({ pieces: [waiting, ...pieces], waiting: [] });
   }
@@ -59,7 +82,8 @@ export class Feed {
 
   #news(posts: Status[]): Status[] {
     // By URI: two posts of one second may share an id.
-    const news = posts.filter((post) => !this.#known.has(post.uri));
+    // What went while it was on its way is none.
+    const news = posts.filter((post) => !this.#known.has(post.uri) && (!this.#lost.has(post.id) || this.#belongs(post)));
     for (const post of news) this.#known.add(post.uri);
     return news;
   }
@@ -67,12 +91,14 @@ export class Feed {
   async #load(target: string): Promise<void> {
     this.#set({ loading: true, problem: "" });
     try {
-      const { posts, older } = await getPage(target);
+      const { posts, older, reached } = await getPage(target);
+      if (this.state.older !== target) return; // begun anew meanwhile
+      this.#reached ||= posts[0]?.id ?? reached ?? "";
       const news = this.#news(posts);
       const pieces = news.length > 0 ? [...this.state.pieces, news] : this.state.pieces;
       this.#set({ pieces, older: older === target ? null : older, loading: false });
     } catch (error) {
-      this.#set({ loading: false, problem: (error as Error).message });
+      if (this.state.older === target) this.#set({ loading: false, problem: (error as Error).message });
     }
   }
 
@@ -129,16 +155,25 @@ export class Feed {
   }
 
   #look = (): void => {
-    void this.#catchUp();
+    // One after the other; where one breaks off, the next goes on.
+    this.#caughtUp = this.#caughtUp.then(() => this.#catchUp()).catch(() => {
+      if (this.#stream) this.#poll ??= setInterval(this.#look, POLL);
+    });
     if (this.#isDeaf) void this.#lookOver();
   };
 
-  /** What went while nobody listened, among the newest. A post that is missing once may only be late. */
+  /**
+   * What went while nobody listened, among the newest. A post that is missing once may only be late. And what came, but was
+   * published before others that are here: its server was slow.
+   */
   async #lookOver(doubted?: Set<string>): Promise<void> {
     const page = await getPage(this.view.timeline({ limit: String(PAGE) })).catch(() => null);
     // A page that nothing is behind tells of all posts.
     const oldest = page?.older ? page.posts.at(-1)?.created_at : "";
     if (!page || oldest === undefined) return;
+    await this.#caughtUp;
+    const last = this.state.pieces.at(-1)?.at(-1);
+    if (last && !this.#isBehind) this.#arrive(page.posts.filter((post) => isLater(post.id, last.id)));
     const there = new Set(page.posts.map((post) => post.uri));
     const isMissing = (post: Status) => post.created_at >= oldest && !there.has(post.uri);
     const missing = [...this.state.pieces, this.state.waiting].flat().filter(isMissing);
@@ -159,7 +194,7 @@ export class Feed {
     const word = fold(tag);
     if (event === "delete") {
       // Under one of its hashtags only: it may have been edited, and stay for another.
-      if (![...this.state.pieces, this.state.waiting].some((list) => list.some((post) => post.id === payload))) return;
+      if (!this.#isBehind && ![...this.state.pieces, this.state.waiting].some((list) => list.some((post) => post.id === payload))) return;
       this.#lost.set(payload, (this.#lost.get(payload) ?? new Set()).add(word));
       this.#edit(payload, (post) => (this.#belongs(post) ? post : null));
     } else if (event === "update" || event === "status.update") {
@@ -168,6 +203,8 @@ export class Feed {
       const now = this.#belongs(status, word) ? status : null;
       if (this.#known.has(status.uri)) this.#edit(status.id, (post) => (post.uri === status.uri ? now : post));
       else if (now && event === "update") this.#arrive([now]);
+      // Combined hashtags are asked for all the time: nothing says when each of them has begun to be heard.
+      if (event === "update" && !this.#isBehind && !this.view.isCombined && isLater(status.id, this.#reached)) this.#reached = status.id;
     }
   }
 
@@ -177,16 +214,22 @@ export class Feed {
     return this.view.shows((word) => names.has(fold(word)) || fold(word) === surely);
   }
 
-  #newest(): string | undefined {
-    return this.state.waiting[0]?.id ?? this.state.pieces[0]?.[0]?.id;
-  }
-
-  /** What came while nobody listened. */
+  /** What came while nobody listened: the oldest first, so that it goes on where it broke off. */
   async #catchUp(): Promise<void> {
-    const newest = this.#newest();
-    const target = this.view.timeline({ limit: String(PAGE), ...(newest && { min_id: newest }) });
-    const page = await getPage(target).catch(() => null); // the next time then
-    if (page) this.#arrive(page.posts);
+    this.#isBehind = true;
+    for (let pages = 0; pages < PAGES; ++pages) {
+      const from = this.#reached;
+      const target = this.view.timeline({ limit: String(PAGE), ...(from && { min_id: from }) });
+      const { posts, older, reached } = await getPage(target, { signal: AbortSignal.timeout(POLL) });
+      if (!from && older) break; // there was nothing before, and is more than a page now
+      this.#arrive(posts);
+      this.#reached = reached ?? from;
+      // A page without posts is not the last one as long as it says where to go on.
+      this.#isBehind = reached !== null && reached !== from;
+      if (!this.#isBehind) return;
+    }
+    await this.#begin();
+    this.#isBehind = this.state.problem !== "";
   }
 
   #arrive(posts: Status[]): void {
@@ -195,7 +238,7 @@ export class Feed {
     if (news.length === 0) return;
     const waiting = [...news, ...this.state.waiting].sort((a, b) => b.created_at.localeCompare(a.created_at));
     this.#set({ waiting, arrived: this.state.arrived + news.length });
-    if (this.state.pieces.length === 0) this.show();
+    if (this.state.pieces.length === 0) this.#reveal();
   }
 
   /** Changes the posts with that id, and takes out those that become null. */

@@ -104,8 +104,8 @@ export function Timeline({ view, address, feed }: { view: View; address: string;
   const [images, setImages] = useState(recall("images") === "on");
   const end = useRef<HTMLDivElement>(null);
   const showNew = useMemo(
-    () => () => {
-      feed.show();
+    () => async () => {
+      await feed.show();
       scrollTo({ top: 0 });
       requestAnimationFrame(() => document.querySelector<HTMLElement>("article.post")?.focus({ preventScroll: true }));
     },

@@ -370,6 +370,180 @@ test("what an author edits is shown as it is now, and what was not shown is no n
     assert.equal(await page.getByRole("button", { name: "1 new post" }).count(), 0);
   }));
 
+/** Hides the tab, or shows it. */
+const turn = (page, hidden) =>
+  page.evaluate((is) => {
+    Object.defineProperty(document, "hidden", { value: is, configurable: true });
+    document.dispatchEvent(new Event("visibilitychange"));
+  }, hidden);
+
+/** `count` posts with the text, the first of them so many seconds ago, the others one second apart. */
+async function writeMany(count, text, ago) {
+  const start = Date.now() - ago * 1000;
+  const published = (i) => new Date(start + i * 1000).toISOString();
+  for (let i = 0; i < count; ++i) await control("/post", { domain: "elm.example", text: `${i} ${text}`, published: published(i) });
+}
+
+/** Until the timeline of the hashtag, read to its end, has `count` posts: their URIs, newest first. */
+async function listed(page, tag, count) {
+  const readAll = async (target) => {
+    const uris = [];
+    while (target) {
+      const response = await fetch(target);
+      uris.push(...(await response.json()).map(({ uri }) => uri));
+      target = /<([^>]+)>; rel="next"/.exec(response.headers.get("Link"))?.[1];
+    }
+    return uris;
+  };
+  for (const end = Date.now() + 90_000; Date.now() < end; await page.waitForTimeout(100)) {
+    const uris = await page.evaluate(readAll, `/api/v1/timelines/tag/${tag}?limit=40`);
+    if (uris.length === count) return uris;
+  }
+  assert.fail(`not ${count} posts under #${tag} after 90 seconds`);
+}
+
+/** Opens the page of a hashtag that has one post, and waits until it listens. */
+async function openLive(page, tag) {
+  await writeMany(1, `First #${tag}`, 900);
+  await page.goto("/");
+  const [first] = await listed(page, tag, 1);
+  const listens = page.waitForRequest(/streaming/);
+  await live(page, tag);
+  await listens;
+  await subscribed(page, [tag]);
+  return first;
+}
+
+const shownFirst = (page) => page.locator(".piece").first().locator("article.post").evaluateAll((list) => list.map((post) => post.dataset.uri));
+
+for (const [what, broken] of [["", 0], [", also if that breaks off", 2]]) {
+  test(`who comes back to the tab after a hundred posts has them all, in order${what}`, () =>
+    visit({}, async (page) => {
+      const tag = `puma${broken}`;
+      await page.clock.install();
+      await openLive(page, tag);
+      let asked = 0;
+      await page.route(/timelines.*min_id=/, (route) => (++asked === broken ? route.abort() : route.continue()));
+      await turn(page, true);
+      await writeMany(100, `Unseen #${tag}`, 600);
+      await listed(page, tag, 101);
+      await turn(page, false);
+      await writeMany(1, `Seen #${tag}`, 0);
+      const all = await listed(page, tag, 102);
+      await page.getByRole("button", { name: "new post" }).waitFor();
+      await loaded(page);
+      await page.clock.fastForward(20_000);
+      await page.getByRole("button", { name: "101 new posts" }).click();
+      await posts(page).nth(100).waitFor();
+      assert.deepEqual(await shownFirst(page), all.slice(0, 101));
+    }));
+}
+
+test("who shows new posts while older ones are on their way gets them together", () =>
+  visit({}, async (page) => {
+    await openLive(page, "margay");
+    let answer;
+    const asked = new Promise((resolve) => (answer = resolve));
+    await page.route(/timelines.*min_id=/, async (route) => {
+      await asked;
+      await route.continue();
+    });
+    await turn(page, true);
+    await writeMany(50, "Unseen #margay", 600);
+    await listed(page, "margay", 51);
+    const listens = page.waitForRequest(/timelines.*min_id=/);
+    await turn(page, false);
+    await listens;
+    await writeMany(1, "Seen #margay", 0);
+    await page.getByRole("button", { name: "1 new post" }).click();
+    answer();
+    const all = await listed(page, "margay", 52);
+    await posts(page).nth(50).waitFor();
+    assert.deepEqual(await shownFirst(page), all.slice(0, 51));
+  }));
+
+test("who comes back to the tab has also what was delivered late", () =>
+  visit({}, async (page) => {
+    await openLive(page, "kodkod");
+    const news = page.getByRole("button", { name: "1 new post" });
+    await writeMany(1, "In time #kodkod", 100);
+    await news.click();
+    await turn(page, true);
+    await writeMany(1, "Late #kodkod", 500);
+    await listed(page, "kodkod", 3);
+    await turn(page, false);
+    await news.click();
+    await posts(page).first().getByText("Late").waitFor();
+  }));
+
+test("what is deleted while the page catches up does not appear", () =>
+  visit({}, async (page) => {
+    const first = await openLive(page, "ocelot");
+    await turn(page, true);
+    await writeMany(1, "Gone soon #ocelot", 600);
+    await listed(page, "ocelot", 2);
+    const [gone] = await page.evaluate(async (target) => (await fetch(target)).json(), "/api/v1/timelines/tag/ocelot?limit=1");
+    let answer;
+    const asked = new Promise((resolve) => (answer = resolve));
+    await page.route(/timelines.*min_id=/, async (route) => {
+      await asked;
+      await route.fulfill({ json: [gone] });
+    });
+    const asks = page.waitForRequest(/timelines.*min_id=/);
+    await turn(page, false);
+    await asks;
+    await control("/delete", { id: gone.uri });
+    await writeMany(1, "Here to stay #ocelot", 0);
+    // The stream has told of the deletion before this post.
+    const news = page.getByRole("button", { name: "1 new post" });
+    await news.waitFor();
+    answer();
+    await loaded(page);
+    await news.click();
+    await posts(page).nth(1).waitFor();
+    const [stays, ...others] = await posts(page).evaluateAll((list) => list.map((post) => post.dataset.uri));
+    assert.notEqual(stays, gone.uri);
+    assert.deepEqual(others, [first]);
+  }));
+
+test("who has missed more than can be caught up with begins with the newest posts", () =>
+  visit({}, async (page) => {
+    const first = await openLive(page, "caracal");
+    await turn(page, true);
+    await writeMany(1, "Unseen #caracal", 600);
+    const all = await listed(page, "caracal", 2);
+    let asked = 0;
+    await page.route(/timelines.*min_id=/, (route) => {
+      const next = BigInt(new URL(route.request().url()).searchParams.get("min_id")) + 1n;
+      ++asked;
+      return route.fulfill({ json: [], headers: { Link: `<${world.node}/api/v1/timelines/tag/caracal?min_id=${next}>; rel="prev"` } });
+    });
+    await turn(page, false);
+    await page.locator(`article.post[data-uri="${all[0]}"]`).waitFor();
+    assert.deepEqual(await posts(page).evaluateAll((list) => list.map((post) => post.dataset.uri)), [all[0], first]);
+    assert.equal(asked, 10);
+    await writeMany(1, "Seen #caracal", 0);
+    await page.getByRole("button", { name: "1 new post" }).waitFor();
+  }));
+
+test("combined hashtags are caught up with through hundreds of posts that do not match, without a stream", () =>
+  visit({}, async (page) => {
+    await page.routeWebSocket(/streaming/, (socket) => socket.close());
+    await page.clock.install();
+    await writeMany(1, "First #serval #night", 900);
+    await page.goto("/");
+    await listed(page, "serval", 1);
+    await page.goto(`${tagPage("serval")}?all=night`);
+    await posts(page).first().waitFor();
+    await loaded(page);
+    await writeMany(300, "By day #serval", 800);
+    await writeMany(1, "By night #serval #night", 400);
+    await listed(page, "serval", 302);
+    await page.clock.fastForward(20_000);
+    await page.getByRole("button", { name: "1 new post" }).click();
+    await posts(page).nth(1).waitFor();
+  }));
+
 for (const query of ["", "?any=leopard"]) {
   test(`what is deleted while nobody looks at the tab is gone later (/tags/panther${query})`, () =>
     visit({}, async (page) => {
@@ -384,17 +558,12 @@ for (const query of ["", "?any=leopard"]) {
       await page.goto(`${tagPage("panther")}${query}`);
       const shown = (uri) => page.locator(`article.post[data-uri="${uri}"]`);
       for (const uri of [oldest, gone, newest]) await shown(uri).waitFor();
-      const turn = (hidden) =>
-        page.evaluate((is) => {
-          Object.defineProperty(document, "hidden", { value: is, configurable: true });
-          document.dispatchEvent(new Event("visibilitychange"));
-        }, hidden);
       await listens;
-      await turn(true);
+      await turn(page, true);
       for (const uri of [oldest, gone]) await control("/delete", { id: uri });
       await told(page, "panther", [oldest, gone], false);
       const checked = page.waitForResponse((response) => /timelines.*limit=40$/.test(response.url()));
-      await turn(false);
+      await turn(page, false);
       await (await checked).finished();
       await page.clock.fastForward(40_000);
       for (const uri of [oldest, gone]) await shown(uri).waitFor({ state: "detached" });
