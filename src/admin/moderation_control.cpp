@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <fmt/format.h>
 
 #include "base/bytes.hpp"
+#include "base/printable.hpp"
 #include "federation/blocks.hpp"
 #include "fediverse/blocklist.hpp"
 #include "fediverse/domain.hpp"
@@ -17,12 +19,25 @@ namespace {
 using federation::BlockKind;
 
 constexpr std::array<std::string_view, 3> kKinds = {"domain", "author", "tag"};
-constexpr std::size_t kReasonMax = 1'000;
+constexpr std::size_t kReasonMax = 1'000;  // bytes
+constexpr std::size_t kSourceMax = 100;    // bytes
 
 Result<std::string> host_in(const json::object& body, std::string_view key) {
   std::string host = fediverse::domain_in(text_in(body, key));
   if (!is_host_name(host)) return fail(ErrorCode::kInvalid, "'" + host + "' is no host name");
   return host;
+}
+
+// Shown to others, and in lists and logs: what these would obey is in none. Nothing is cut: who wrote it
+// decides what it says.
+Result<std::string> line_in(const json::object& body, std::string_view key, std::size_t bytes_max) {
+  std::string line = text_in(body, key);
+  if (line.size() > bytes_max)
+    return fail(ErrorCode::kInvalid,
+                fmt::format("'{}' has {} bytes, and may have {}", key, line.size(), bytes_max));
+  if (printable(line) != line)
+    return fail(ErrorCode::kInvalid, fmt::format("'{}' must be one line, without control characters", key));
+  return line;
 }
 
 // What is named, in its one spelling.
@@ -41,7 +56,7 @@ Result<federation::Block> block_in(const json::object& body) {
   } else if (!Url::parse(block.what)) {
     return fail(ErrorCode::kInvalid, "an author is named by the URL of the actor");
   }
-  block.reason = text_in(body, "reason").substr(0, kReasonMax);
+  TRY(block.reason, line_in(body, "reason", kReasonMax));
   block.source = federation::kByHand;
   return block;
 }
@@ -144,9 +159,9 @@ Task<Reply> ModerationControl::remove(json::object body) {
 }
 
 Task<Reply> ModerationControl::import(json::object body) {
-  const std::string source = text_in(body, "source");
-  if (source.empty() || source == federation::kByHand || source.size() > 100)
-    co_return fail(ErrorCode::kInvalid, "'source' must name the list, in at most 100 letters");
+  CO_TRY(const std::string source, line_in(body, "source", kSourceMax));
+  if (source.empty() || source == federation::kByHand || trim(source) != source)
+    co_return fail(ErrorCode::kInvalid, "'source' must name the list, without blanks around the name");
   CO_TRY(fediverse::Blocklist list, fediverse::parse_blocklist(text_in(body, "text")));
   json::array suffixes = suffixes_in(list.domains, &fediverse::BlockedDomain::domain);
   instances::Moderation::Effect effect;
