@@ -142,10 +142,15 @@ Task<Reply> ModerationControl::add(json::object body) {
     if (block.reason.empty() && known.source == block.source) block.reason = known.reason;
   std::vector<federation::Block> blocks = {std::move(block)};
   json::array suffixes;
-  if (blocks.front().kind == BlockKind::kDomain) suffixes = suffixes_in(blocks, &federation::Block::what);
+  std::string own;
+  if (blocks.front().kind == BlockKind::kDomain) {
+    suffixes = suffixes_in(blocks, &federation::Block::what);
+    own = moderation_.own_within(blocks.front().what);
+  }
   CO_TRY(const instances::Moderation::Effect effect, co_await moderation_.block(std::move(blocks)));
   json::object answer = to_json(effect);
   answer["suffixes"] = std::move(suffixes);
+  if (!own.empty()) answer["own"] = json::array{own};
   co_return answer;
 }
 
@@ -190,6 +195,8 @@ Task<Reply> ModerationControl::separate(json::object body, bool on) {
   federation::Separation separation;
   CO_TRY(separation.host, host_in(body, "host"));
   CO_TRY(separation.other, host_in(body, "other"));
+  if (on && separation.host == separation.other)
+    co_return fail(ErrorCode::kInvalid, separation.host + " cannot be kept apart from itself");
   const std::string direction = text_in(body, "direction");
   if (direction != "receive" && direction != "send")
     co_return fail(ErrorCode::kInvalid, "'direction' must be receive or send");

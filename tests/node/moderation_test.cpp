@@ -435,6 +435,7 @@ TEST_F(Moderating, BadRequestsChangeNothing) {
   admin("/blocks/import", {{"source", ""}, {"text", "x.example"}}, 400);
   admin("/blocks/import", {{"source", "s"}, {"text", ""}}, 400);
   admin("/separations/add", {{"host", "a.example"}, {"other", "b.example"}, {"direction", "up"}}, 400);
+  admin("/separations/add", {{"host", "a.example"}, {"other", "A.example"}, {"direction", "send"}}, 400);
   EXPECT_EQ(state(), before);
 }
 
