@@ -296,7 +296,8 @@ Result<void> check_file(const SetupOptions& options) {
   std::error_code error;
   if (!options.force && std::filesystem::exists(file, error) && !is_placeholder(file))
     return is_there(options);
-  std::filesystem::path folder = std::filesystem::absolute(file).parent_path();
+  if (file.empty()) return fail(ErrorCode::kInvalid, "--config: the name of the file to write is empty");
+  std::filesystem::path folder = std::filesystem::absolute(file, error).parent_path();
   while (!std::filesystem::exists(folder, error) && folder.has_relative_path()) folder = folder.parent_path();
   if (::access(folder.c_str(), W_OK | X_OK) != 0)
     return fail(ErrorCode::kDenied, fmt::format("cannot write {}: {}", options.config, std::strerror(errno)));
