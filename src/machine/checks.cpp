@@ -29,28 +29,6 @@ std::string amount(std::uint64_t bytes) {
                                  : fmt::format("{:.1f} GB", real / 1e9);
 }
 
-Check look_at_certificate(const config::Config& config, WallTime now) {
-  if (config.is_plain()) return well("certificate", "the proxy in front has it");
-  const Result<crypto::CertificateFacts> facts = certificate_of(config, now);
-  if (!facts) {
-    const std::string& message = facts.error().message;
-    const std::size_t colon = message.rfind(": ");
-    const bool has_advice = facts.error().code == ErrorCode::kDenied && colon != std::string::npos;
-    return bad("certificate", message,
-               has_advice ? message.substr(colon + 2) : "see listen.certificate in docs/config.md");
-  }
-  if (const auto both = net::make_server_tls(config.certificate, config.key); !both)
-    return bad("certificate", both.error().message,
-               "listen.key is to be the private key of listen.certificate");
-  const auto days = std::chrono::duration_cast<std::chrono::days>(facts->until - now).count();
-  const std::string until = fmt::format("for {} until {}", config.host, to_rfc3339(facts->until));
-  if (facts->until - now < (facts->until - facts->from) / kLateShare) {
-    return bad("certificate", fmt::format("{}: {} days are left", until, days),
-               "see why it was not renewed (certbot renew); the node takes a new one by itself");
-  }
-  return well("certificate", until);
-}
-
 Task<Check> look_at_names(const config::Config& config, net::Resolver& resolver, const Clock& clock) {
   const Instant deadline = clock.now() + kDnsTimeout;
   const Result<std::vector<IpAddress>> found = co_await resolver.resolve(config.host, deadline);
@@ -118,6 +96,33 @@ Check look_at_permissions(const config::Config& config, const std::filesystem::p
 
 Result<crypto::CertificateFacts> certificate_of(const config::Config& config, WallTime now) {
   return crypto::check_certificate(config.certificate, config.ca_file, config.host, now);
+}
+
+Check look_at_certificate(const config::Config& config, WallTime now) {
+  if (config.is_plain()) return well("certificate", "the proxy in front has it");
+  const Result<crypto::CertificateFacts> facts = certificate_of(config, now);
+  if (!facts) {
+    const std::string& message = facts.error().message;
+    const std::size_t colon = message.rfind(": ");
+    const bool has_advice = facts.error().code == ErrorCode::kDenied && colon != std::string::npos;
+    return bad("certificate", message,
+               has_advice ? message.substr(colon + 2) : "see listen.certificate in docs/config.md");
+  }
+  // OpenSSL names no reason for what the system refuses.
+  if (::access(config.key.c_str(), R_OK) != 0 && errno == EACCES)
+    return bad("certificate",
+               fmt::format("cannot read listen.key, {}: {}", config.key.string(), std::strerror(EACCES)),
+               "let the node's group read it: chgrp and chmod 640, or ask as the node's user or root");
+  if (const auto both = net::make_server_tls(config.certificate, config.key); !both)
+    return bad("certificate", both.error().message,
+               "listen.key is to be the private key of listen.certificate");
+  const auto days = std::chrono::duration_cast<std::chrono::days>(facts->until - now).count();
+  const std::string until = fmt::format("for {} until {}", config.host, to_rfc3339(facts->until));
+  if (facts->until - now < (facts->until - facts->from) / kLateShare) {
+    return bad("certificate", fmt::format("{}: {} days are left", until, days),
+               "see why it was not renewed (certbot renew); the node takes a new one by itself");
+  }
+  return well("certificate", until);
 }
 
 std::optional<health::Disk> disk_of(const std::filesystem::path& data) {

@@ -106,7 +106,15 @@ json::object examine(const client::ControlOptions& options) {
   json::object all = health::to_json(checks);
   json::array& list = all["checks"].get_array();
   json::for_each(json::find(*answer, "checks"), [&](const json::value& check) { list.push_back(check); });
-  all["ok"] = json::find(*answer, "ok") != nullptr && *json::find(*answer, "ok") == json::value(true);
+  const bool is_well =
+      json::find(*answer, "ok") != nullptr && *json::find(*answer, "ok") == json::value(true);
+  // The node looks at what it was started with, or read last.
+  const health::Check now = machine::look_at_certificate(*config, net::system_wall_now());
+  if (!now.ok && is_well) {
+    const json::object next = health::to_json({health::bad("next start", now.detail, now.what_to_do)});
+    list.push_back(next.at("checks").at(0));
+  }
+  all["ok"] = is_well && now.ok;
   return all;
 }
 

@@ -195,6 +195,10 @@ def reload(network):
     check("and does not count as the node's", network.cli(0, "status")["certificate_until"] == until)
     certificate(network, node_host(0))
     network.cli(0, "reload")
+    replace(network.config_file(0), str(key), str(network.directory / "certs" / f"{node_host(1)}.key"))
+    code, _, checks = doctor(network, 0)
+    check("doctor reads the file that the next start reads", code == 1 and checks["certificate"]["ok"] and "listen.key" in checks["next start"]["what_to_do"], checks)
+    replace(network.config_file(0), str(network.directory / "certs" / f"{node_host(1)}.key"), str(key))
 
     file = network.config_file(0)
     text = file.read_text()
