@@ -138,6 +138,21 @@ def doctor_finds_what_is_wrong(network):
     check("a configuration with a mistake", done.returncode == 1 and "node.hots" in json.loads(done.stdout)["checks"][0]["detail"], done.stdout)
 
 
+def root_does_not_write_for_another(network):
+    """Root had made the database of a packaged node, as doctor had said, and the node's own user could not open it."""
+    if os.geteuid() != 0:
+        return print("skipped: only root may give folders away")
+    data = network.node_directory(1) / "data"
+    shutil.chown(data, "nobody")
+    done = run(network, "run", "--config", network.config_file(1))
+    check("root does not run what belongs to another", done.returncode == 1 and f"runuser -u nobody -- tagring run --config {network.config_file(1)}" in done.stderr, done.stderr)
+    done = run(network, "status", "--config", network.config_file(1))
+    check("and is told whose command starts it", 'start it with "runuser -u nobody -- tagring run' in done.stderr, done.stderr)
+    _, _, checks = doctor(network, 1)
+    check("doctor sees what that user cannot open", not checks["permissions"]["ok"] and f"chown nobody: {data}/tagring.db" in checks["permissions"]["what_to_do"], checks["permissions"])
+    shutil.chown(data, "root")
+
+
 def not_reached(network):
     """The way in is shut: this node listens where nobody looks for it."""
     replace(network.config_file(1), "[listen]\n", f'[listen]\nport = {free_port()}\n')
@@ -663,6 +678,7 @@ def main():
         wait_for("two nodes", lambda: network.is_whole())
         doctor_finds_what_is_wrong(network)
         wrong_certificates_end_the_start(network)
+        root_does_not_write_for_another(network)
         not_reached(network)
         network.start_node(1)
         wait_for("two nodes again", lambda: network.is_settled(1))
