@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <fmt/format.h>
 
 #include "base/bytes.hpp"
+#include "base/printable.hpp"
 #include "federation/blocks.hpp"
 #include "fediverse/blocklist.hpp"
 #include "fediverse/domain.hpp"
@@ -17,12 +19,25 @@ namespace {
 using federation::BlockKind;
 
 constexpr std::array<std::string_view, 3> kKinds = {"domain", "author", "tag"};
-constexpr std::size_t kReasonMax = 1'000;
+constexpr std::size_t kReasonMax = 1'000;  // bytes
+constexpr std::size_t kSourceMax = 100;    // bytes
 
 Result<std::string> host_in(const json::object& body, std::string_view key) {
   std::string host = fediverse::domain_in(text_in(body, key));
   if (!is_host_name(host)) return fail(ErrorCode::kInvalid, "'" + host + "' is no host name");
   return host;
+}
+
+// Shown to others, and in lists and logs: what these would obey is in none. Nothing is cut: who wrote it
+// decides what it says.
+Result<std::string> line_in(const json::object& body, std::string_view key, std::size_t bytes_max) {
+  std::string line = text_in(body, key);
+  if (line.size() > bytes_max)
+    return fail(ErrorCode::kInvalid,
+                fmt::format("'{}' has {} bytes, and may have {}", key, line.size(), bytes_max));
+  if (printable(line) != line)
+    return fail(ErrorCode::kInvalid, fmt::format("'{}' must be one line, without control characters", key));
+  return line;
 }
 
 // What is named, in its one spelling.
@@ -41,7 +56,7 @@ Result<federation::Block> block_in(const json::object& body) {
   } else if (!Url::parse(block.what)) {
     return fail(ErrorCode::kInvalid, "an author is named by the URL of the actor");
   }
-  block.reason = text_in(body, "reason").substr(0, kReasonMax);
+  TRY(block.reason, line_in(body, "reason", kReasonMax));
   block.source = federation::kByHand;
   return block;
 }
@@ -127,10 +142,15 @@ Task<Reply> ModerationControl::add(json::object body) {
     if (block.reason.empty() && known.source == block.source) block.reason = known.reason;
   std::vector<federation::Block> blocks = {std::move(block)};
   json::array suffixes;
-  if (blocks.front().kind == BlockKind::kDomain) suffixes = suffixes_in(blocks, &federation::Block::what);
+  std::string own;
+  if (blocks.front().kind == BlockKind::kDomain) {
+    suffixes = suffixes_in(blocks, &federation::Block::what);
+    own = moderation_.own_within(blocks.front().what);
+  }
   CO_TRY(const instances::Moderation::Effect effect, co_await moderation_.block(std::move(blocks)));
   json::object answer = to_json(effect);
   answer["suffixes"] = std::move(suffixes);
+  if (!own.empty()) answer["own"] = json::array{own};
   co_return answer;
 }
 
@@ -144,9 +164,9 @@ Task<Reply> ModerationControl::remove(json::object body) {
 }
 
 Task<Reply> ModerationControl::import(json::object body) {
-  const std::string source = text_in(body, "source");
-  if (source.empty() || source == federation::kByHand || source.size() > 100)
-    co_return fail(ErrorCode::kInvalid, "'source' must name the list, in at most 100 letters");
+  CO_TRY(const std::string source, line_in(body, "source", kSourceMax));
+  if (source.empty() || source == federation::kByHand || trim(source) != source)
+    co_return fail(ErrorCode::kInvalid, "'source' must name the list, without blanks around the name");
   CO_TRY(fediverse::Blocklist list, fediverse::parse_blocklist(text_in(body, "text")));
   json::array suffixes = suffixes_in(list.domains, &fediverse::BlockedDomain::domain);
   instances::Moderation::Effect effect;
@@ -175,6 +195,8 @@ Task<Reply> ModerationControl::separate(json::object body, bool on) {
   federation::Separation separation;
   CO_TRY(separation.host, host_in(body, "host"));
   CO_TRY(separation.other, host_in(body, "other"));
+  if (on && separation.host == separation.other)
+    co_return fail(ErrorCode::kInvalid, separation.host + " cannot be kept apart from itself");
   const std::string direction = text_in(body, "direction");
   if (direction != "receive" && direction != "send")
     co_return fail(ErrorCode::kInvalid, "'direction' must be receive or send");

@@ -11,13 +11,23 @@ namespace tagring::admin {
 using administrators::Administrator;
 using administrators::Logins;
 
+namespace {
+
+// What somebody changes on the page is noted under the name by which they were known when they asked for the
+// way in: "anna" for "local socket (anna)". Who has none there, is "login".
+std::string name_on_page(const std::string& who) {
+  const std::size_t open = who.find('(');
+  const std::string name = open == std::string::npos ? who : who.substr(open + 1, who.rfind(')') - open - 1);
+  return administrators::is_name(name) ? name : "login";
+}
+
+}  // namespace
+
 void NodeControl::add_routes(Routes& routes) {
   routes.get("/status", [this](const Request&) { return replied(actions_.status()); });
   routes.post("/leave", [this](const Request&) { return leave(); });
-  routes.post("/login", [this](const Request& request) { return replied(log_in(request.body)); });
-  routes.post("/logout", [this](const Request& request) {
-    return replied(json::object{{"closed", logins_.close(text_in(request.body, "name"))}});
-  });
+  routes.post("/login", [this](const Request& request) { return replied(log_in(request)); });
+  routes.post("/logout", [this](const Request& request) { return replied(log_out(request.body)); });
   routes.get("/move", [this](const Request&) { return replied(describe_move()); });
   routes.post("/move", [this](const Request& request) { return move(text_in(request.body, "to")); });
   routes.post("/move/cancel", [this](const Request&) { return cancel_move(); });
@@ -32,8 +42,9 @@ Task<Reply> NodeControl::leave() {
                          {"owed", status.at("owed")}};
 }
 
-Reply NodeControl::log_in(const json::object& body) {
-  const std::string name = json::get_string(body, "name").value_or("login");
+Reply NodeControl::log_in(const Request& request) {
+  const json::object& body = request.body;
+  const std::string name = json::get_string(body, "name").value_or(name_on_page(request.who.name));
   const auto role = administrators::role_from(json::get_string(body, "role").value_or("all"));
   if (!administrators::is_name(name))
     return fail(ErrorCode::kInvalid,
@@ -47,6 +58,14 @@ Reply NodeControl::log_in(const json::object& body) {
                       {"seconds", std::chrono::floor<std::chrono::seconds>(Logins::kLifetime).count()},
                       {"name", who.name},
                       {"role", administrators::name_of(who.role)}};
+}
+
+// Without a name, all sessions. An empty one may come of a variable that is not set, and means nobody.
+Reply NodeControl::log_out(const json::object& body) {
+  const std::string name = text_in(body, "name");
+  if (body.contains("name") && !administrators::is_name(name))
+    return fail(ErrorCode::kInvalid, "'" + name + "' is nobody's name");
+  return json::object{{"closed", logins_.close(name)}};
 }
 
 json::object NodeControl::describe_move() const {

@@ -44,7 +44,8 @@ class NodeControl final : public Subject {
 
  private:
   Task<Reply> leave();
-  [[nodiscard]] Reply log_in(const json::object& body);
+  [[nodiscard]] Reply log_in(const Request& request);
+  [[nodiscard]] Reply log_out(const json::object& body);
   Task<Reply> move(std::string to);
   Task<Reply> cancel_move();
   [[nodiscard]] json::object describe_move() const;

@@ -4,6 +4,7 @@
 #include <deque>
 #include <fmt/format.h>
 
+#include "base/bytes.hpp"
 #include "delivery/results.hpp"
 #include "delivery/wire.hpp"
 #include "http/url.hpp"
@@ -73,7 +74,7 @@ Task<Reply> QueryControl::history(std::string query) {
       co_return fail(ErrorCode::kInvalid,
                      fmt::format("'{}' is no cursor that an earlier answer gave; without one "
                                  "the newest posts come",
-                                 text.substr(0, 80)));
+                                 cut_utf8(text, 80)));
     }
     cursor = std::move(*parsed);
   }

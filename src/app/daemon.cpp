@@ -236,7 +236,8 @@ void Daemon::say_ready() {
   if (json_) {
     fmt::print("{}\n", json::serialize(json::object{{"ready", true}, {"origin", config_.origin()}}));
   } else {
-    fmt::print("tagring {} serves {}; stop with Ctrl-C\n", TAGRING_VERSION, config_.origin());
+    fmt::print("tagring {} listens for {}; \"tagring status\" says whether it serves; stop with Ctrl-C\n",
+               TAGRING_VERSION, config_.origin());
   }
   std::fflush(stdout);
   log_.info("started", {{"version", TAGRING_VERSION}, {"origin", config_.origin()}});

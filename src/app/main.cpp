@@ -148,7 +148,11 @@ int run(int argc, char** argv) {
   app.footer("\"tagring COMMAND --help\" explains a command, with an example.");
   int status = cli::kExitOk;
   for (const auto add : kCommands) add(app, status);
-  if (const std::string wrong = wrong_command(app, argc, argv); argc > 1 && !wrong.empty())
+  if (argc <= 1) {
+    fmt::print(stderr, "{}", app.help());
+    return cli::kExitBadInput;
+  }
+  if (const std::string wrong = wrong_command(app, argc, argv); !wrong.empty())
     return cli::report(Error(ErrorCode::kInvalid, wrong));
   if (const std::string wrong = missing_value(app, argc, argv); !wrong.empty())
     return cli::report(Error(ErrorCode::kInvalid, wrong));

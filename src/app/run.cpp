@@ -8,6 +8,7 @@
 #include "cli/exit.hpp"
 #include "cluster/channel.hpp"
 #include "config/config.hpp"
+#include "machine/owner.hpp"
 
 namespace tagring::app {
 namespace {
@@ -44,6 +45,10 @@ Result<void> run_as(const Options& options) {
   TRY(const std::optional<cluster::Place> inside, inside_of(options, config));
   // node.address is that of what stands in front of all fronts, and of no machine that these run on.
   if (inside && !config.listen_address) config.listen_address = IpAddress{};
+  // A front keeps nothing there.
+  if (options.role != "front") {
+    TRY_VOID(machine::check_runner(config.data, options.config));
+  }
   if (options.role == "front")
     return FrontDaemon(std::move(config), options.config, options.json, *inside).run();
   return Daemon(std::move(config), options.config, options.json, inside).run();

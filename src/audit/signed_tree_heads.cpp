@@ -5,6 +5,7 @@
 #include <ranges>
 
 #include "base/counted.hpp"
+#include "base/printable.hpp"
 #include "delivery/results.hpp"
 #include "http/http_error.hpp"
 #include "http/url.hpp"
@@ -164,8 +165,10 @@ Task<Result<SignedTreeHeads::BucketPtr>> SignedTreeHeads::read(redundancy::Parti
 }
 
 Task<Result<storage::TakeDown>> SignedTreeHeads::take_down(Tag tag, std::string uri, std::string reason) {
-  if (reason.empty() || reason.size() > storage::TakeDown::kReasonMax || reason.contains('\n'))
-    co_return fail(ErrorCode::kInvalid, "a take-down needs a reason, of one line and at most 1000 bytes");
+  if (reason.empty() || reason.size() > storage::TakeDown::kReasonMax || printable(reason) != reason)
+    co_return fail(
+        ErrorCode::kInvalid,
+        "a take-down needs a reason, of one line without control characters and at most 1000 bytes");
   const WallTime at = notary_.now();
   storage::TakeDown notice{
       notary_.network(), notary_.actor(), tag, std::move(uri), std::move(reason), at, {}};

@@ -9,6 +9,7 @@
 #include "administrators/administrator.hpp"
 #include "config/config.hpp"
 #include "http/http_error.hpp"
+#include "machine/owner.hpp"
 #include "machine/processes.hpp"
 #include "net/control_socket.hpp"
 
@@ -22,8 +23,10 @@ bool may_not_use(const std::filesystem::path& folder, const std::string& socket)
 
 // Fronts and those that stand by have no such socket.
 std::string where_else(const std::string& socket, const std::string& config_file) {
+  const std::string how = machine::how_to_start(std::filesystem::path(socket).parent_path(), config_file);
   const std::string start =
-      fmt::format("no node answers at {}: start it with \"tagring run --config {}\"", socket, config_file);
+      fmt::format("no node answers at {}: start it with \"{}\"{}", socket, how,
+                  how.starts_with("systemctl") ? "; \"journalctl -u tagring\" says why it ended" : "");
   const Result<config::Config> config = config::Config::load(config_file);
   if (!config || config->postgres.empty()) {
     return start +

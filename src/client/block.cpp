@@ -28,7 +28,10 @@ struct BlockOptions {
 
 int print_effect(const BlockOptions& options, const Result<json::object>& answer, const std::string& did) {
   return tell(options.control, answer, [&](const json::object& effect) {
-    fmt::print("{} {} new, {} already there\n", did, number_of(effect, "fresh"), number_of(effect, "known"));
+    fmt::print("{}", did);
+    if (did.ends_with(':'))
+      fmt::print(" {} new, {} already there", number_of(effect, "fresh"), number_of(effect, "known"));
+    fmt::print("\n");
     const auto print_all = [&](const char* key, const char* text) {
       json::for_each(json::find(effect, key), [&](const json::value& item) {
         if (item.is_string()) fmt::print("  {} {}\n", text, std::string_view(item.get_string()));
@@ -39,6 +42,7 @@ int print_effect(const BlockOptions& options, const Result<json::object>& answer
     print_all("instances", options.preview ? "would drop the instance" : "dropped the instance");
     print_all("skipped", "passed over");
     print_all("suffixes", "note: every server of this ending falls under it:");
+    print_all("own", "WARNING:");
     if (has_items(effect, "lifted"))
       fmt::print(
           "Whoever such a block had turned away was told so, and comes back by asking again:\n"
@@ -154,7 +158,8 @@ void add_block(CLI::App& app, int& status) {
   lift->footer("Example:\n  tagring block lift tier0");
   lift->callback([options, &status] {
     const json::object body = {{"source", options->source}};
-    status = print_effect(*options, ask_node(options->control, "POST", "/blocks/lift", body), "lifted:");
+    status = print_effect(*options, ask_node(options->control, "POST", "/blocks/lift", body),
+                          "lifted " + options->source);
   });
   add_separate(*block, options, status);
 }

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <fmt/core.h>
 #include <memory>
+#include <optional>
 #include <thread>
 #include <utility>
 
@@ -19,7 +20,7 @@ constexpr Duration kDrainPause = std::chrono::seconds(1);
 
 struct LoginOptions {
   ControlOptions control;
-  std::string name;
+  std::optional<std::string> name;
   std::string role = "all";
   bool end = false;
 };
@@ -35,7 +36,7 @@ void print_login(const json::object& answer) {
 
 int log_in(const LoginOptions& options) {
   json::object body;
-  if (!options.name.empty()) body["name"] = options.name;
+  if (options.name) body["name"] = *options.name;
   if (options.end) {
     return tell(
         options.control, ask_node(options.control, "POST", "/logout", body),

@@ -266,7 +266,9 @@ void add_status(CLI::App& app, int& status) {
   auto options = std::make_shared<ControlOptions>();
   CLI::App* command = app.add_subcommand("status", "Show how a running node is, problems first");
   add_control_options(*command, *options);
-  command->footer("Exit code 1 if it is not ready. All numbers: --json\nExample:\n  tagring status");
+  command->footer(
+      "Exit code 1 if it is not ready; with --json, which says so in \"ready\", 0 whenever it "
+      "answers.\nExample:\n  tagring status");
   command->callback([options, &status] { status = show_status(*options); });
 }
 

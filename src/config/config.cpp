@@ -463,6 +463,13 @@ Result<std::string> read(const std::filesystem::path& file) {
   }
 }
 
+// Wherever a process goes, and whoever is told of what lies there: it is the same folder.
+std::filesystem::path folder_of(const std::filesystem::path& file) {
+  std::error_code error;
+  const std::filesystem::path whole = std::filesystem::absolute(file, error);
+  return (error ? file : whole).parent_path();
+}
+
 }  // namespace
 
 Result<Config> Config::parse(std::string_view toml, const std::filesystem::path& directory) {
@@ -478,12 +485,12 @@ Result<std::filesystem::path> Config::data_in(const std::filesystem::path& file)
   TRY(const std::string text, read(file));
   const Result<toml::table> root = parse_toml(text);
   if (!root) return fail(root.error().code, fmt::format("{}: {}", file.string(), root.error().message));
-  return file.parent_path() / (*root)["node"]["data"].value_or(Config().data.string());
+  return folder_of(file) / (*root)["node"]["data"].value_or(Config().data.string());
 }
 
 Result<Config> Config::load(const std::filesystem::path& file) {
   TRY(const std::string text, read(file));
-  Result<Config> config = parse(text, file.parent_path());
+  Result<Config> config = parse(text, folder_of(file));
   if (config && !config->admin_token_file.empty()) {
     Result<std::vector<administrators::Token>> tokens = read_tokens(config->admin_token_file);
     if (tokens) {

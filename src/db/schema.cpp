@@ -460,13 +460,17 @@ Result<int> version_of(Connection& connection) {
   if (!is_there) return 0;
   Statement newest = connection.query("SELECT coalesce(max(version), 0) FROM migrations");
   TRY(const bool row, newest.step());
-  const int version = row ? static_cast<int>(newest.integer(0)) : 0;
+  const std::int64_t version = row ? newest.integer(0) : 0;
+  if (row && (version < 0 || newest.type(0) != sql::Type::kInteger)) {
+    return fail(ErrorCode::kCorrupt,
+                fmt::format("its version, '{}', is none: the database is damaged", newest.text(0)));
+  }
   if (version > kSchemaVersion) {
     return fail(ErrorCode::kInvalid, fmt::format("the database has version {}, this program knows up to {}: "
                                                  "install the newer program again, or restore a backup",
                                                  version, kSchemaVersion));
   }
-  return version;
+  return static_cast<int>(version);
 }
 
 Result<void> migrate(Connection& connection, int to, const MigrationWatch& watch) {

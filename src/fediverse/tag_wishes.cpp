@@ -47,7 +47,7 @@ Result<SocialRelay> parse_social_relay(std::string_view body) {
   if (!subscribe->get_bool()) return wish;
   const std::string scope = json::text_of(document, "scope");
   if (scope != "tags") {
-    wish.ignored = "scope \"" + scope.substr(0, 20) + "\" is not served, only \"tags\" is";
+    wish.ignored = "scope \"" + std::string(cut_utf8(scope, 20)) + "\" is not served, only \"tags\" is";
     return wish;
   }
   Collected tags;

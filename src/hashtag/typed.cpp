@@ -93,11 +93,13 @@ std::string_view first_left_out(std::string_view name) {
 Result<Tag> parse_typed_tag(std::string_view text) {
   const std::string_view typed = trimmed(text);
   if (typed.empty()) return fail(ErrorCode::kInvalid, "no hashtag is named");
+  // An answer that quoted it would be none.
+  if (!is_utf8(typed)) return fail(ErrorCode::kInvalid, "what is typed is not UTF-8, and no hashtag");
   if (is_punycode(typed)) {
     if (Result<Tag> tag = Tag::from_actor_name(typed)) return tag;
   }
   const Result<Tag> tag = Tag::parse(typed);
-  if (typed.size() <= kTypedMax && is_utf8(typed)) {
+  if (typed.size() <= kTypedMax) {
     if (is_address(typed)) return std::unexpected(no_hashtag(typed, "is an address, and no hashtag"));
     if (!name_of_account(typed).empty())
       return std::unexpected(no_hashtag(typed, "is an account, and no hashtag"));

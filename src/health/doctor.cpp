@@ -189,8 +189,21 @@ bool Doctor::is_kept_away(const json::object& instance, const std::string& host)
   return (json::get_flag(instance, "decided") && !may_use) || patient_.blocks.of_host(host) != nullptr;
 }
 
-Checks Doctor::look_at_instances() const {
+// Nobody else would say that their posts go nowhere: lists of blocks pass them over, so it was done by hand.
+Checks Doctor::look_at_own_blocked() const {
   Checks checks;
+  for (const std::string& host : patient_.config.instances) {
+    const federation::Block* block = patient_.blocks.of_host(host);
+    if (block == nullptr) continue;
+    checks.push_back(
+        bad("instance " + host, fmt::format("is this node's own, and is blocked: {}", block->what),
+            fmt::format("tagring block remove domain {}, or take it out of publish.instances", block->what)));
+  }
+  return checks;
+}
+
+Checks Doctor::look_at_instances() const {
+  Checks checks = look_at_own_blocked();
   std::map<std::string, unsigned> refusing;  // by host
   for (const auto& [inbox, times] : patient_.announcer.refusing()) refusing[host_of(inbox)] += times;
   for (const json::value& element : patient_.instances.list()) {

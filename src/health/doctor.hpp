@@ -76,6 +76,7 @@ class Doctor {
   [[nodiscard]] Check look_at_proxy();
   Task<Check> look_at_database();
   [[nodiscard]] bool is_kept_away(const json::object& instance, const std::string& host) const;
+  [[nodiscard]] Checks look_at_own_blocked() const;
   [[nodiscard]] Checks look_at_instances() const;
 
   const Patient patient_;

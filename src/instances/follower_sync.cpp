@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/bytes.hpp"
 #include "base/counted.hpp"
 #include "followers/authority.hpp"
 
@@ -108,7 +109,8 @@ void FollowerSync::take(const std::string& value, const federation::Authentic& s
   const std::string ignored = header ? std::string() : std::string(followers::to_string(header.error()));
   make_room(seen_, kSeenMax);
   seen_.insert_or_assign(sender.actor.id,
-                         Seen{value.substr(0, followers::kHeaderBytesMax), ignored, clock_.wall_now()});
+                         Seen{std::string(cut_utf8(is_utf8(value) ? value : "", followers::kHeaderBytesMax)),
+                              ignored, clock_.wall_now()});
   if (!header) {
     ++counters_.ignored;
     log_.debug("followers_header_ignored", {{"sender", sender.actor.id}, {"because", ignored}});

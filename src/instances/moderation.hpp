@@ -80,7 +80,11 @@ class Moderation {
   [[nodiscard]] Task<Result<Effect>> import(fediverse::Blocklist list, std::string source);
   [[nodiscard]] Effect preview_import(fediverse::Blocklist list, const std::string& source) const;
 
+  // What of this node's own a block of that domain would hit, in words; empty if nothing.
+  [[nodiscard]] std::string own_within(const std::string& domain) const;
+
  private:
+  [[nodiscard]] bool is_own(const federation::Block& block) const;
   struct Plan {
     std::vector<federation::Block> blocks;
     std::vector<federation::Block> dropped;
@@ -89,8 +93,6 @@ class Moderation {
   };
   [[nodiscard]] Plan plan(fediverse::Blocklist list, const std::string& source) const;
   Task<Result<void>> drop(std::vector<federation::Block> blocks);
-  [[nodiscard]] bool is_own(const federation::Block& block) const;
-  [[nodiscard]] std::string own_within(const std::string& domain) const;
 
   Options options_;
   federation::BlockStore& store_;

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "machine/owner.hpp"
 #include "net/tls.hpp"
 
 namespace tagring::machine {
@@ -22,33 +23,12 @@ constexpr Duration kDnsTimeout = std::chrono::seconds(10);
 constexpr std::uint64_t kFreeLeast = 1'000'000'000;
 // Of a certificate's lifetime: certbot and Caddy have renewed it long before so little is left.
 constexpr int kLateShare = 6;
+constexpr std::array kDatabaseFiles = {"tagring.db", "tagring.db-wal", "tagring.db-shm"};
 
 std::string amount(std::uint64_t bytes) {
   const auto real = static_cast<double>(bytes);
   return bytes < kFreeLeast / 10 ? fmt::format("{:.1f} MB", real / 1e6)
                                  : fmt::format("{:.1f} GB", real / 1e9);
-}
-
-Check look_at_certificate(const config::Config& config, WallTime now) {
-  if (config.is_plain()) return well("certificate", "the proxy in front has it");
-  const Result<crypto::CertificateFacts> facts = certificate_of(config, now);
-  if (!facts) {
-    const std::string& message = facts.error().message;
-    const std::size_t colon = message.rfind(": ");
-    const bool has_advice = facts.error().code == ErrorCode::kDenied && colon != std::string::npos;
-    return bad("certificate", message,
-               has_advice ? message.substr(colon + 2) : "see listen.certificate in docs/config.md");
-  }
-  if (const auto both = net::make_server_tls(config.certificate, config.key); !both)
-    return bad("certificate", both.error().message,
-               "listen.key is to be the private key of listen.certificate");
-  const auto days = std::chrono::duration_cast<std::chrono::days>(facts->until - now).count();
-  const std::string until = fmt::format("for {} until {}", config.host, to_rfc3339(facts->until));
-  if (facts->until - now < (facts->until - facts->from) / kLateShare) {
-    return bad("certificate", fmt::format("{}: {} days are left", until, days),
-               "see why it was not renewed (certbot renew); the node takes a new one by itself");
-  }
-  return well("certificate", until);
 }
 
 Task<Check> look_at_names(const config::Config& config, net::Resolver& resolver, const Clock& clock) {
@@ -95,20 +75,51 @@ void note_mode(const std::filesystem::path& path, unsigned forbidden, std::strin
   what_to_do += fmt::format("{}chmod {} {}", what_to_do.empty() ? "" : "; ", mend, path.string());
 }
 
+// Of what the node has made, what another user owns: root wrote it, and the node cannot open it any more.
+std::string owned_by_others(const std::filesystem::path& data) {
+  const std::optional<Owner> own = owner_of(data);
+  std::string files;
+  if (!own || own->user == 0) return files;
+  for (const char* name : kDatabaseFiles) {
+    const std::optional<Owner> other = owner_of(data / name);
+    if (other && other->user != own->user)
+      files += fmt::format("{}{}", files.empty() ? "" : " ", (data / name).string());
+  }
+  return files;
+}
+
+// What whoever asks may not write.
+std::string not_writable(const std::filesystem::path& data) {
+  if (::access(data.c_str(), W_OK | X_OK) != 0 && errno != ENOENT)
+    return fmt::format("{}: {}", data.string(), std::strerror(errno));
+  for (const char* name : kDatabaseFiles) {
+    const std::filesystem::path file = data / name;
+    if (::access(file.c_str(), R_OK | W_OK) != 0 && errno != ENOENT)
+      return fmt::format("{}: {}", file.string(), std::strerror(errno));
+  }
+  return {};
+}
+
 Check look_at_permissions(const config::Config& config, const std::filesystem::path& config_file) {
   constexpr unsigned kOthers = S_IRWXG | S_IRWXO;
   std::string found;
   std::string what_to_do;
   note_mode(config.data, kOthers, "700", found, what_to_do);
-  for (const char* name : {"tagring.db", "tagring.db-wal", "tagring.db-shm"})
-    note_mode(config.data / name, kOthers, "600", found, what_to_do);
+  for (const char* name : kDatabaseFiles) note_mode(config.data / name, kOthers, "600", found, what_to_do);
   if (!config.is_plain()) note_mode(config.key, S_IRWXO | S_IWGRP, "640", found, what_to_do);
   const bool has_password = !config.mastodon_database_dsn.empty() || !config.postgres.empty();
   note_mode(config_file, S_IWGRP | S_IWOTH | (has_password ? S_IROTH : 0U), "640", found, what_to_do);
-  if (::access(config.data.c_str(), W_OK | X_OK) != 0 && errno != ENOENT) {
-    const std::string because = std::strerror(errno);
-    return bad("permissions", fmt::format("cannot write to {}: {}", config.data.string(), because),
-               "let the node's user own the folder, on a file system that is mounted to be written");
+  if (const std::string files = owned_by_others(config.data); !files.empty()) {
+    const Owner own = *owner_of(config.data);
+    const std::string user = own.name.empty() ? fmt::format("{}", own.user) : own.name;
+    return bad("permissions",
+               fmt::format("{}: of another user than the folder, {}, who cannot open it", files, user),
+               fmt::format("chown {}: {}, and start the node as that user", user, files));
+  }
+  if (const std::string what = not_writable(config.data); !what.empty()) {
+    return bad("permissions", "cannot write to " + what,
+               "let the node's user own the folder and what is in it, on a file system that is mounted to be "
+               "written; under systemd, ReadWritePaths names it (systemctl edit tagring)");
   }
   if (found.empty()) return well("permissions", "nobody else can read keys and data");
   return bad("permissions", found, what_to_do);
@@ -118,6 +129,33 @@ Check look_at_permissions(const config::Config& config, const std::filesystem::p
 
 Result<crypto::CertificateFacts> certificate_of(const config::Config& config, WallTime now) {
   return crypto::check_certificate(config.certificate, config.ca_file, config.host, now);
+}
+
+Check look_at_certificate(const config::Config& config, WallTime now) {
+  if (config.is_plain()) return well("certificate", "the proxy in front has it");
+  const Result<crypto::CertificateFacts> facts = certificate_of(config, now);
+  if (!facts) {
+    const std::string& message = facts.error().message;
+    const std::size_t colon = message.rfind(": ");
+    const bool has_advice = facts.error().code == ErrorCode::kDenied && colon != std::string::npos;
+    return bad("certificate", message,
+               has_advice ? message.substr(colon + 2) : "see listen.certificate in docs/config.md");
+  }
+  // OpenSSL names no reason for what the system refuses.
+  if (::access(config.key.c_str(), R_OK) != 0 && errno == EACCES)
+    return bad("certificate",
+               fmt::format("cannot read listen.key, {}: {}", config.key.string(), std::strerror(EACCES)),
+               "let the node's group read it: chgrp and chmod 640, or ask as the node's user or root");
+  if (const auto both = net::make_server_tls(config.certificate, config.key); !both)
+    return bad("certificate", both.error().message,
+               "listen.key is to be the private key of listen.certificate");
+  const auto days = std::chrono::duration_cast<std::chrono::days>(facts->until - now).count();
+  const std::string until = fmt::format("for {} until {}", config.host, to_rfc3339(facts->until));
+  if (facts->until - now < (facts->until - facts->from) / kLateShare) {
+    return bad("certificate", fmt::format("{}: {} days are left", until, days),
+               "see why it was not renewed (certbot renew); the node takes a new one by itself");
+  }
+  return well("certificate", until);
 }
 
 std::optional<health::Disk> disk_of(const std::filesystem::path& data) {

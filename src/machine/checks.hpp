@@ -29,6 +29,9 @@ inline constexpr const char* kBeforeRestore = ".before-restore";
 // Whether there is enough for a history of so many bytes at most.
 [[nodiscard]] health::Check judge(const health::Disk& disk, std::uint64_t history_max);
 
+// Certificate and key, as the configuration names them.
+[[nodiscard]] health::Check look_at_certificate(const config::Config& config, WallTime now);
+
 // All of it: certificate, dns, disk, permissions. Nothing outlives the task.
 [[nodiscard]] Task<health::Checks> look_at_machine(config::Config config, std::filesystem::path config_file,
                                                    net::Resolver* resolver, const Clock* clock);

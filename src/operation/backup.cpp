@@ -92,8 +92,10 @@ Result<void> fetch(const std::filesystem::path& copy, const std::filesystem::pat
 }
 
 Result<json::object> back_up(const BackupOptions& options) {
-  const std::filesystem::path target = std::filesystem::absolute(options.file);
+  if (options.file.empty()) return fail(ErrorCode::kInvalid, "the name of the file to write is empty");
   std::error_code error;
+  const std::filesystem::path target = std::filesystem::absolute(options.file, error);
+  if (error) return fail(ErrorCode::kUnavailable, fmt::format("{}: {}", options.file, error.message()));
   if (std::filesystem::exists(target, error))
     return fail(ErrorCode::kInvalid, fmt::format("{} is there already: give another name", target.string()));
   if (::access(target.parent_path().c_str(), W_OK | X_OK) != 0) return cannot("write", target, errno);

@@ -6,8 +6,6 @@
 #include <grp.h>
 #include <memory>
 #include <optional>
-#include <pwd.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,6 +15,7 @@
 #include "config/config.hpp"
 #include "health/check.hpp"
 #include "machine/checks.hpp"
+#include "machine/owner.hpp"
 #include "machine/processes.hpp"
 #include "net/resolver.hpp"
 #include "net/system_clock.hpp"
@@ -33,23 +32,19 @@ using health::Checks;
 std::vector<std::string> unreadable(const config::Config& config, const std::string& file) {
   std::vector<std::string> files = {file};
   if (!config.is_plain()) files.insert(files.end(), {config.certificate, config.key});
-  struct stat data{};
-  if (::geteuid() != 0 || ::stat(config.data.c_str(), &data) != 0 || data.st_uid == 0) return {};
-  const passwd* user = ::getpwuid(data.st_uid);  // NOLINT(concurrency-mt-unsafe): there is one thread
-  if (user == nullptr) return {};
-  const std::string name = user->pw_name;
-  const gid_t group = user->pw_gid;
+  const std::optional<machine::Owner> user = machine::owner_of(config.data);
+  if (::geteuid() != 0 || !user || user->user == 0 || user->name.empty()) return {};
   std::vector<std::string> found;
   for (const std::string& path : files) {
     const pid_t child = ::fork();
     if (child == 0) {
-      const bool became =
-          ::initgroups(name.c_str(), group) == 0 && ::setgid(group) == 0 && ::setuid(data.st_uid) == 0;
+      const bool became = ::initgroups(user->name.c_str(), user->group) == 0 && ::setgid(user->group) == 0 &&
+                          ::setuid(user->user) == 0;
       ::_exit(became && ::access(path.c_str(), R_OK) != 0 && errno == EACCES ? 1 : 0);
     }
     int status = 0;
     if (child > 0 && ::waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 1)
-      found.push_back(fmt::format("{} may not read {}", name, path));
+      found.push_back(fmt::format("{} may not read {}", user->name, path));
   }
   return found;
 }
@@ -106,7 +101,15 @@ json::object examine(const client::ControlOptions& options) {
   json::object all = health::to_json(checks);
   json::array& list = all["checks"].get_array();
   json::for_each(json::find(*answer, "checks"), [&](const json::value& check) { list.push_back(check); });
-  all["ok"] = json::find(*answer, "ok") != nullptr && *json::find(*answer, "ok") == json::value(true);
+  const bool is_well =
+      json::find(*answer, "ok") != nullptr && *json::find(*answer, "ok") == json::value(true);
+  // The node looks at what it was started with, or read last.
+  const health::Check now = machine::look_at_certificate(*config, net::system_wall_now());
+  if (!now.ok && is_well) {
+    const json::object next = health::to_json({health::bad("next start", now.detail, now.what_to_do)});
+    list.push_back(next.at("checks").at(0));
+  }
+  all["ok"] = is_well && now.ok;
   return all;
 }
 

@@ -9,6 +9,7 @@
 #include "config/config.hpp"
 #include "db/copy.hpp"
 #include "operation/commands.hpp"
+#include "sql/backup.hpp"
 #include "sql/connection.hpp"
 
 namespace tagring::operation {
@@ -57,6 +58,9 @@ Result<sql::Connection> open(const std::string& place, bool must_exist) {
   std::error_code error;
   if (must_exist && !std::filesystem::is_regular_file(place, error))
     return fail(ErrorCode::kNotFound, fmt::format("{}: no such file", place));
+  if (must_exist) {
+    TRY_VOID(sql::check_begun(place));
+  }
   return sql::Connection::open(place);
 }
 

@@ -38,6 +38,9 @@ constexpr const char* kNone = "none";  // nodes to join
 // Where certbot's hook puts them. The node's user may not read what is in /etc/letsencrypt.
 constexpr std::string_view kTls = "/etc/tagring/tls/";
 
+// The only one that the package's unit lets the node write to.
+constexpr const char* kUnitsFolder = "/var/lib/tagring";
+
 struct SetupOptions {
   std::string config = "/etc/tagring/tagring.toml";
   std::string host;
@@ -47,7 +50,7 @@ struct SetupOptions {
   std::vector<std::string> join;
   std::string certificate;
   std::string key;
-  std::string data = "/var/lib/tagring";
+  std::string data = kUnitsFolder;
   std::string socket;
   bool create = false;
   bool force = false;
@@ -296,7 +299,8 @@ Result<void> check_file(const SetupOptions& options) {
   std::error_code error;
   if (!options.force && std::filesystem::exists(file, error) && !is_placeholder(file))
     return is_there(options);
-  std::filesystem::path folder = std::filesystem::absolute(file).parent_path();
+  if (file.empty()) return fail(ErrorCode::kInvalid, "--config: the name of the file to write is empty");
+  std::filesystem::path folder = std::filesystem::absolute(file, error).parent_path();
   while (!std::filesystem::exists(folder, error) && folder.has_relative_path()) folder = folder.parent_path();
   if (::access(folder.c_str(), W_OK | X_OK) != 0)
     return fail(ErrorCode::kDenied, fmt::format("cannot write {}: {}", options.config, std::strerror(errno)));
@@ -334,6 +338,13 @@ void print_steps(const SetupOptions& options) {
                by_hook ? fmt::format("certbot certonly -d {} --deploy-hook /usr/share/tagring/certbot-hook",
                                      options.host)
                        : fmt::format("there is none at {} yet", options.certificate));
+  }
+  if (options.data != kUnitsFolder) {
+    fmt::print(
+        "  0. let the unit write to {0}: systemctl edit tagring, and there\n"
+        "       [Service]\n       ReadWritePaths={0}\n"
+        "     and chown tagring: {0}\n",
+        options.data);
   }
   fmt::print(R"(  1. start the node        systemctl enable --now {3}     (or: tagring run --config {0})
   2. see that all is well  tagring doctor --config {0}

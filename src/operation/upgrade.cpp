@@ -12,6 +12,7 @@
 #include "config/config.hpp"
 #include "db/schema.hpp"
 #include "operation/commands.hpp"
+#include "sql/backup.hpp"
 #include "sql/connection.hpp"
 
 namespace tagring::operation {
@@ -75,6 +76,9 @@ Result<json::object> upgrade(const UpgradeOptions& options) {
   std::error_code error;
   if (postgres.empty() && !std::filesystem::is_regular_file(file, error))
     return fail(ErrorCode::kNotFound, fmt::format("{}: no such file", file));
+  if (postgres.empty()) {
+    TRY_VOID(sql::check_begun(file));
+  }
   TRY(sql::Connection opened,
       postgres.empty() ? sql::Connection::open(file) : sql::Connection::connect(postgres));
   file = opened.name();

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <set>
 
+#include "base/bytes.hpp"
 #include "http/http_error.hpp"
 
 namespace tagring::overlay {
@@ -246,7 +247,7 @@ Task<Result<RingService::Announced>> RingService::ask_origin(std::string origin,
   if (ids != nullptr && *ids != to_json(options_.tuning.ids)) {
     co_return fail(ErrorCode::kConflict,
                    fmt::format("its network has other IDs: there ring.id_scheme is '{}' and ring.kappa {}",
-                               json::text_of(*ids, "scheme").substr(0, kSchemeMax),
+                               cut_utf8(json::text_of(*ids, "scheme"), kSchemeMax),
                                json::get_int(*ids, "kappa").value_or(0)));
   }
   Announced announced;

@@ -1,5 +1,6 @@
 #include "sql/backup.hpp"
 
+#include <charconv>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <memory>
@@ -71,6 +72,31 @@ Task<void> close(Database& database, std::shared_ptr<Copy> copy) {
   });
 }
 
+using Handle = std::unique_ptr<sqlite3, CloseDatabase>;
+
+// Of what nobody writes to, so that SQLite needs neither locks nor files beside it.
+Result<Handle> open_to_look(const std::filesystem::path& file) {
+  sqlite3* handle = nullptr;
+  const std::string uri = "file:" + percent_encode(std::filesystem::absolute(file).string()) + "?immutable=1";
+  const int opened = sqlite3_open_v2(uri.c_str(), &handle, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, nullptr);
+  Handle database(handle);
+  if (opened != SQLITE_OK) return fail(ErrorCode::kCorrupt, sqlite3_errstr(opened));
+  return database;
+}
+
+// The first column of the first row; empty if there is none.
+Result<std::string> first_value(sqlite3& database, const char* query) {
+  std::string value;
+  const auto keep_first = [](void* out, int, char** values, char**) {
+    auto& text = *static_cast<std::string*>(out);
+    if (text.empty() && values[0] != nullptr) text = values[0];
+    return 0;
+  };
+  if (sqlite3_exec(&database, query, keep_first, &value, nullptr) != SQLITE_OK)
+    return fail(ErrorCode::kCorrupt, sqlite3_errmsg(&database));
+  return value;
+}
+
 }  // namespace
 
 Task<Result<std::uint64_t>> back_up(Database& database, std::filesystem::path file) {
@@ -113,27 +139,34 @@ Result<int> verify(const std::filesystem::path& file) {
   std::error_code error;
   if (!std::filesystem::is_regular_file(file, error))
     return fail(ErrorCode::kNotFound, fmt::format("{}: no such file", file.string()));
-  sqlite3* handle = nullptr;
-  // Nobody writes to it, so SQLite needs neither locks nor files beside it.
-  const std::string uri = "file:" + percent_encode(std::filesystem::absolute(file).string()) + "?immutable=1";
-  const int opened = sqlite3_open_v2(uri.c_str(), &handle, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, nullptr);
-  const std::unique_ptr<sqlite3, CloseDatabase> database(handle);
-  if (opened != SQLITE_OK) return refuse(sqlite3_errstr(opened));
-  std::string answer;
-  const auto keep_first = [](void* out, int, char** values, char**) {
-    auto& text = *static_cast<std::string*>(out);
-    if (text.empty() && values[0] != nullptr) text = values[0];
-    return 0;
-  };
-  if (sqlite3_exec(handle, "PRAGMA integrity_check", keep_first, &answer, nullptr) != SQLITE_OK)
-    return refuse(sqlite3_errmsg(handle));
-  if (answer != "ok") return refuse(answer);
-  std::string version;
-  if (sqlite3_exec(handle, "SELECT max(version) FROM migrations", keep_first, &version, nullptr) !=
-          SQLITE_OK ||
-      version.empty())
-    return refuse("it is a database, but not of tagring");
-  return std::stoi(version);
+  if (::access(file.c_str(), R_OK) != 0)
+    return fail(ErrorCode::kDenied, fmt::format("cannot read {}: {}", file.string(), std::strerror(errno)));
+  const Result<Handle> database = open_to_look(file);
+  if (!database) return refuse(database.error().message);
+  const Result<std::string> answer = first_value(**database, "PRAGMA integrity_check");
+  if (!answer) return refuse(answer.error().message);
+  if (*answer != "ok") return refuse(*answer);
+  const Result<std::string> text = first_value(**database, "SELECT max(version) FROM migrations");
+  if (!text || text->empty()) return refuse("it is a database, but not of tagring");
+  int version = 0;
+  const auto [end, error_code] = std::from_chars(text->data(), text->data() + text->size(), version);
+  if (error_code != std::errc() || end != text->data() + text->size() || version < 1)
+    return refuse(fmt::format("its version, '{}', is none", *text));
+  return version;
+}
+
+Result<void> check_begun(const std::filesystem::path& file) {
+  std::error_code error;
+  // What was written last, or all of it, may be there only.
+  const std::uintmax_t beside = std::filesystem::file_size(file.string() + "-wal", error);
+  if (!error && beside > 0) return {};
+  const Result<Handle> database = open_to_look(file);
+  const Result<std::string> count =
+      database ? first_value(**database, "SELECT count(*) FROM sqlite_schema") : std::string();
+  if (count == "0")
+    return fail(ErrorCode::kInvalid,
+                fmt::format("{} is no database of tagring: nothing is in it", file.string()));
+  return {};  // what else is wrong with it, who opens it says
 }
 
 }  // namespace tagring::sql

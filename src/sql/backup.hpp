@@ -16,8 +16,11 @@ namespace tagring::sql {
 [[nodiscard]] Task<Result<std::uint64_t>> back_up(Database& database, std::filesystem::path file);
 
 // Whether `file` is a whole database of SQLite, that nobody has open; looks at all of it. The greatest number
-// in its table of migrations.
+// in its table of migrations. kDenied: it may not be read.
 [[nodiscard]] Result<int> verify(const std::filesystem::path& file);
+
+// kInvalid: there is nothing in `file` yet, nor beside it. To open it as a database would make it one.
+[[nodiscard]] Result<void> check_begun(const std::filesystem::path& file);
 
 // Puts a file, or the names in a folder, on the disk.
 [[nodiscard]] Result<void> sync(const std::filesystem::path& path);

@@ -211,7 +211,7 @@ Task<HttpResponse> Site::home(IpAddress reader) {
 }
 
 Task<HttpResponse> Site::search(std::string query, IpAddress reader) {
-  const std::string text = query_value(query, "q").substr(0, 200);
+  const std::string text(cut_utf8(query_value(query, "q"), 200));
   const HttpResponse answer = co_await ask_api("/api/v2/search?limit=20&q=" + percent_encode(text), reader);
   std::string found;
   if (const auto result = json::parse_object(answer.body); result && answer.status == 200) {

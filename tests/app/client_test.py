@@ -160,13 +160,26 @@ class Client(unittest.TestCase):
     def test_what_a_list_lifts_does_not_bring_relays_back(self):
         effect = {"fresh": 0, "known": 1, "lifted": ["spam.example"], "followers": [], "instances": [], "skipped": []}
         self.server.answers = {"/blocks/lift": effect}
-        self.assertIn("instances add the relay, people follow the hashtag", self.run_it("block", "lift", "tier0"))
+        shown = self.run_it("block", "lift", "tier0")
+        self.assertTrue(shown.startswith("lifted tier0\n  lifted the block of spam.example\n"), shown)
+        self.assertIn("instances add the relay, people follow the hashtag", shown)
         self.server.answers = {"/blocks/lift": {**effect, "lifted": []}}
         self.assertNotIn("has to add", self.run_it("block", "lift", "tier0"))
 
     def test_who_blocks_a_whole_ending_is_told(self):
         self.server.answers = {"/blocks/add": {"fresh": 1, "known": 0, "suffixes": ["social"]}}
         self.assertIn("note: every server of this ending falls under it: social", self.run_it("block", "add", "domain", "social"))
+
+    def test_who_blocks_an_instance_of_the_nodes_own_is_warned(self):
+        self.server.answers = {"/blocks/add": {"fresh": 1, "known": 0, "own": ["own.example is an instance of this node's own"]}}
+        self.assertIn("WARNING: own.example is an instance of this node's own", self.run_it("block", "add", "domain", "own.example"))
+
+    def test_an_empty_name_is_not_none(self):
+        self.server.answers = {"/login": {"url": "https://tags.example.net/admin#x", "seconds": 3600, "role": "all"}, "/logout": {"closed": 0}}
+        self.run_it("login")
+        self.run_it("login", "--name", "")
+        self.run_it("login", "--end", "--name", "")
+        self.assertEqual(self.server.asked, [("/login", {"role": "all"}), ("/login", {"name": "", "role": "all"}), ("/logout", {"name": ""})])
 
     def test_a_server_that_has_taken_the_node_out_of_its_list_is_shown(self):
         server = {"host": "elk.example", "fingerprint": "x", "capabilities": ["data_sharing"], "hashtags": [], "completion_url": "", "refused": True}
@@ -213,6 +226,15 @@ class Client(unittest.TestCase):
             self.assertEqual(wish(), agreed)
             os.close(ours)
             os.close(theirs)
+
+    def test_what_is_empty_is_said_to_be_in_words_of_people(self):
+        self.assertEqual(self.run_it("backup", "", code=2), "tagring: the name of the file to write is empty\n")
+        done = subprocess.run([BINARY, "setup", "--config", ""], capture_output=True, text=True, timeout=60)
+        self.assertEqual((done.returncode, done.stderr), (2, "tagring: --config: the name of the file to write is empty\n"))
+        done = subprocess.run([BINARY], capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("doctor", done.stderr)
+        self.assertNotIn("subcommand is required", done.stderr)
 
     def test_numbers_have_bounds_that_can_be_read(self):
         for arguments in (("fasp", "backfill", "social.example", "--posts", "0"), ("instance", "replay", "social.example", "cats", "--per-minute", "0")):

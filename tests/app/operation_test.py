@@ -138,6 +138,21 @@ def doctor_finds_what_is_wrong(network):
     check("a configuration with a mistake", done.returncode == 1 and "node.hots" in json.loads(done.stdout)["checks"][0]["detail"], done.stdout)
 
 
+def root_does_not_write_for_another(network):
+    """Root had made the database of a packaged node, as doctor had said, and the node's own user could not open it."""
+    if os.geteuid() != 0:
+        return print("skipped: only root may give folders away")
+    data = network.node_directory(1) / "data"
+    shutil.chown(data, "nobody")
+    done = run(network, "run", "--config", network.config_file(1))
+    check("root does not run what belongs to another", done.returncode == 1 and f"runuser -u nobody -- tagring run --config {network.config_file(1)}" in done.stderr, done.stderr)
+    done = run(network, "status", "--config", network.config_file(1))
+    check("and is told whose command starts it", 'start it with "runuser -u nobody -- tagring run' in done.stderr, done.stderr)
+    _, _, checks = doctor(network, 1)
+    check("doctor sees what that user cannot open", not checks["permissions"]["ok"] and f"chown nobody: {data}/tagring.db" in checks["permissions"]["what_to_do"], checks["permissions"])
+    shutil.chown(data, "root")
+
+
 def not_reached(network):
     """The way in is shut: this node listens where nobody looks for it."""
     replace(network.config_file(1), "[listen]\n", f'[listen]\nport = {free_port()}\n')
@@ -195,6 +210,10 @@ def reload(network):
     check("and does not count as the node's", network.cli(0, "status")["certificate_until"] == until)
     certificate(network, node_host(0))
     network.cli(0, "reload")
+    replace(network.config_file(0), str(key), str(network.directory / "certs" / f"{node_host(1)}.key"))
+    code, _, checks = doctor(network, 0)
+    check("doctor reads the file that the next start reads", code == 1 and checks["certificate"]["ok"] and "listen.key" in checks["next start"]["what_to_do"], checks)
+    replace(network.config_file(0), str(network.directory / "certs" / f"{node_host(1)}.key"), str(key))
 
     file = network.config_file(0)
     text = file.read_text()
@@ -632,6 +651,10 @@ def setup():
         code, seen = on_terminal(binary, "setup", "--config", Path(folder) / "proxy.toml", "--socket", "/run/tagring/http.sock", *options[3:], typed="\n")
         check("which it does not behind a proxy, that has port 443", code == 0 and "systemctl enable --now tagring " in seen and "certbot" not in seen, seen)
         done = subprocess.run([binary, *options], capture_output=True, text=True, stdin=subprocess.DEVNULL)
+        check("the unit can write to the proposed folder", "ReadWritePaths" not in seen)
+        done = subprocess.run([binary, *options, "--force", "--data", "/srv/tagring"], capture_output=True, text=True, stdin=subprocess.DEVNULL)
+        check("and to another one after what setup says", "ReadWritePaths=/srv/tagring" in done.stdout, done.stdout)
+        done = subprocess.run([binary, *options], capture_output=True, text=True, stdin=subprocess.DEVNULL)
         check("it overwrites nothing", done.returncode == 2 and "--force" in done.stderr, done.stderr)
         done = subprocess.run([binary, "setup", "--config", file, "--force", "--host", "tags.example.org"], capture_output=True, text=True, stdin=subprocess.DEVNULL)
         check("it says which option is missing", done.returncode == 2 and "--address" in done.stderr, done.stderr)
@@ -655,6 +678,7 @@ def main():
         wait_for("two nodes", lambda: network.is_whole())
         doctor_finds_what_is_wrong(network)
         wrong_certificates_end_the_start(network)
+        root_does_not_write_for_another(network)
         not_reached(network)
         network.start_node(1)
         wait_for("two nodes again", lambda: network.is_settled(1))

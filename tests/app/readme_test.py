@@ -111,6 +111,9 @@ def main():
                     unused.discard(elsewhere)
                 else:
                     reader.try_out(command)
+            # Of a node whose configuration was named as README does, from where it was started.
+            ok, said = reader.type(f"tagring backup {folder}/copy.db --config run/fir/tagring.toml")
+            check("that node can be copied", ok and "bytes" in said, said)
         finally:
             reader.leave()
     for start, reason in ELSEWHERE.items():

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 import re
 import shutil
 import signal
@@ -55,8 +56,12 @@ def state(file):
     return version, whole, counted
 
 
+def run(network, *arguments, **options):
+    return subprocess.run([network.binary, *map(str, arguments)], capture_output=True, text=True, timeout=300, **options)
+
+
 def upgrade(network, *arguments):
-    return subprocess.run([network.binary, "upgrade", *map(str, arguments)], capture_output=True, text=True, timeout=300)
+    return run(network, "upgrade", *arguments)
 
 
 def rehearsed(network, old):
@@ -119,6 +124,43 @@ def refuses(network, folder):
         done = upgrade(network, "--dry-run", file)
         check(what, done.returncode != 0 and says in done.stderr, done.stderr)
         check("which is left as it is", not before or (file.read_bytes() == before[1] and file.stat().st_mode & 0o777 == 0o644))
+    empty = folder / "empty.db"
+    empty.touch()
+    for command in (["upgrade", "--dry-run", empty], ["upgrade", empty], ["migrate-database", "--from", empty, "--to", folder / "new.db"]):
+        done = run(network, *command)
+        check(f"an empty file stays empty: {command[0]}", done.returncode == 2 and "nothing is in it" in done.stderr and empty.stat().st_size == 0, done.stderr)
+    check("and nothing is made beside it", not list(folder.glob("*.db-*")) and not (folder / "new.db").exists(), list(folder.iterdir()))
+
+
+def damaged_versions(network, old, folder):
+    """A cast of what no version can be ended the program, or had it take one for another."""
+    for version in ("-5", "99999999999999999999", "'abc'"):
+        file = folder / "damaged.db"
+        shutil.copy(old, file)
+        with sqlite3.connect(file) as database:
+            database.executescript("PRAGMA journal_mode = DELETE; DROP TABLE migrations; CREATE TABLE migrations(version)")
+            database.execute(f"INSERT INTO migrations VALUES({version})")
+        database.close()
+        for command in (["upgrade", file], ["upgrade", "--dry-run", file], ["restore", file, "--config", network.config_file(0)]):
+            done = run(network, *command)
+            check(f"{command[0]} says of version {version} that it is none", done.returncode == 1 and "its version, '" in done.stderr and done.stderr.count("\n") == 1, (done.returncode, done.stderr))
+        file.unlink()
+
+
+def unreadable(network, old, folder):
+    """As somebody who may not read it: it is not said to be damaged."""
+    if os.geteuid() != 0:
+        return print("skipped: only root can be somebody else")
+    with tempfile.TemporaryDirectory() as name:
+        os.chmod(name, 0o755)
+        file = Path(name) / "copy.db"
+        shutil.copy(old, file)
+        file.chmod(0o600)
+        config = Path(name) / "tagring.toml"
+        config.write_text('[node]\nhost = "tags.example.net"\naddress = "192.0.2.1"\n[listen]\nsocket = "http.sock"\n[ring]\ncreate = true\n')
+        config.chmod(0o644)
+        done = run(network, "restore", file, "--config", config, user="nobody")
+        check("what may not be read is not called damaged", done.returncode == 1 and f"cannot read {file}: Permission denied" in done.stderr, done.stderr)
 
 
 def main():
@@ -130,6 +172,8 @@ def main():
         rehearsed(network, old)
         killed(network, old, folder)
         refuses(network, folder)
+        damaged_versions(network, old, folder)
+        unreadable(network, old, folder)
         at_the_start(network, old)
     print(f"{counts[True]} passed, {counts[False]} failed")
     return 1 if counts[False] else 0

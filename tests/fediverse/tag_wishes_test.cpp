@@ -45,6 +45,9 @@ TEST(SocialRelayDocument, ThatWantsEverythingGetsNothingAndAReason) {
   ASSERT_TRUE(wish) << wish.error().message;
   EXPECT_THAT(wish->tags, IsEmpty());
   EXPECT_EQ(wish->ignored, R"(scope "all" is not served, only "tags" is)");
+  EXPECT_EQ(parse_social_relay(R"({"subscribe":true,"scope":"aéééééééééé"})")->ignored,
+            R"(scope "aééééééééé" is not served, only "tags" is)")
+      << "no character is cut in two";
 }
 
 TEST(SocialRelayDocument, ThatIsNoneIsAnError) {

@@ -106,6 +106,26 @@ TEST_F(AdministratorsTest, ASessionKnowsWhoseItIs) {
   EXPECT_EQ(control("/login", R"({"role":"boss"})").status, 400);
 }
 
+// Whatever they changed on the page was noted under "login".
+TEST_F(AdministratorsTest, WhoGivesNoNameIsCalledAsTheyWereWhenTheyAsked) {
+  const auto name_given = [](const HttpResponse& response) {
+    EXPECT_EQ(response.status, 200) << response.body;
+    return json::text_of(*json::parse_object(response.body), "name");
+  };
+  const std::string administrator = log_in("anna", "all");
+  EXPECT_EQ(name_given(as(administrator, "/login", R"({"role":"look"})")), "anna");
+  HttpRequest request;
+  request.method = "POST";
+  request.target = "/login";
+  request.body = "{}";
+  EXPECT_EQ(name_given(run(node->control(request))), "login") << "the machine knows nobody";
+  request.headers.add(std::string(administrators::kUserField), "eve");
+  EXPECT_EQ(name_given(run(node->control(request))), "eve");
+  EXPECT_EQ(control("/login", R"({"name":""})").status, 400);
+  EXPECT_EQ(control("/logout", R"({"name":""})").status, 400);
+  EXPECT_EQ(as(administrator, "/self").status, 200) << "nobody's session was ended";
+}
+
 TEST_F(AdministratorsTest, TheSessionsOfOneNameCanBeEnded) {
   const std::string lotte = log_in("lotte", "look");
   const std::string anna = log_in("anna", "all");

@@ -204,6 +204,22 @@ TEST_F(DoctorTest, NobodyIsInvitedWhoWasDeniedOrIsBlocked) {
   EXPECT_THAT(named(), Not(HasSubstr("spam.example")));
 }
 
+// It had gone from the list without a word, and all was said to be well.
+TEST_F(DoctorTest, AnInstanceOfItsOwnThatIsBlockedIsBad) {
+  const std::string own = config().instances.front();
+  const auto change = [&](const char* path) {
+    const json::object wish = {{"kind", "domain"}, {"what", own}};
+    return *json::parse_object(control(path, json::serialize(wish)).body);
+  };
+  EXPECT_EQ(change("/blocks/add").at("own"),
+            json::value(json::array{own + " is an instance of this node's own"}));
+  const json::object found = check("instance " + own);
+  EXPECT_FALSE(found.at("ok").as_bool());
+  EXPECT_THAT(json::text_of(found, "what_to_do"), HasSubstr("tagring block remove domain " + own));
+  change("/blocks/remove");
+  EXPECT_THAT(control("/doctor").body, Not(HasSubstr("is blocked")));
+}
+
 TEST(ChangedSettings, KnowADatabaseByMoreThanItsHost) {
   config::Config before;
   before.mastodon_database_host = "social.example";

@@ -68,6 +68,24 @@ TEST_F(Moderating, ABlockedDomainOrAuthorPublishesNothing) {
   expect_ignored(signed_request(alice, create_text(post, "Update")), "the author is blocked here");
 }
 
+// A cut in the middle of a character made every answer that had the reason unreadable.
+TEST_F(Moderating, AReasonIsTakenWholeOrNotAtAll) {
+  json::object wish = {{"kind", "domain"}, {"what", "u.example"}};
+  std::string most;
+  while (most.size() < 1000) most += "é";
+  for (const std::string& reason : {"x" + most, std::string("two\nlines"), std::string("\x1b[31mred")}) {
+    wish["reason"] = reason;
+    EXPECT_THAT(json::serialize(admin("/blocks/add", wish, 400)), HasSubstr("'reason'"));
+  }
+  EXPECT_THAT(rows("SELECT what FROM blocks"), IsEmpty());
+  wish["reason"] = most;
+  admin("/blocks/add", wish);
+  EXPECT_THAT(rows("SELECT reason FROM blocks"), ElementsAre(most));
+  for (const char* source : {"tier\n0", " tier0", "tier0 ", "\x1b[31m"})
+    admin("/blocks/import", {{"source", source}, {"text", "spam.example"}}, 400);
+  EXPECT_THAT(rows("SELECT what FROM blocks"), ElementsAre("u.example"));
+}
+
 TEST_F(Moderating, APostsWayIsInTheLogUnderAMarkMadeOfItsAddress) {
   follow();
   publish();
@@ -417,6 +435,7 @@ TEST_F(Moderating, BadRequestsChangeNothing) {
   admin("/blocks/import", {{"source", ""}, {"text", "x.example"}}, 400);
   admin("/blocks/import", {{"source", "s"}, {"text", ""}}, 400);
   admin("/separations/add", {{"host", "a.example"}, {"other", "b.example"}, {"direction", "up"}}, 400);
+  admin("/separations/add", {{"host", "a.example"}, {"other", "A.example"}, {"direction", "send"}}, 400);
   EXPECT_EQ(state(), before);
 }
 

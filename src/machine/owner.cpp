@@ -1,0 +1,65 @@
+#include "machine/owner.hpp"
+
+#include <algorithm>
+#include <array>
+#include <fmt/format.h>
+#include <pwd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace tagring::machine {
+namespace {
+
+namespace fs = std::filesystem;
+
+// packaging/tagring.service
+constexpr const char* kUnitsFile = "/etc/tagring/tagring.toml";
+constexpr std::array kUnits = {"/etc/systemd/system/tagring.service",
+                               "/usr/lib/systemd/system/tagring.service",
+                               "/lib/systemd/system/tagring.service"};
+
+bool has_unit(const std::string& config_file) {
+  std::error_code error;
+  return fs::equivalent(config_file, kUnitsFile, error) &&
+         std::ranges::any_of(kUnits, [&error](const char* unit) { return fs::exists(unit, error); });
+}
+
+std::string start_as(const Owner& owner, const std::string& config_file) {
+  const std::string run = fmt::format("tagring run --config {}", config_file);
+  if (owner.user == ::geteuid()) return run;
+  if (owner.name.empty()) return fmt::format("setpriv --reuid {} --clear-groups {}", owner.user, run);
+  return fmt::format("{} -u {} {}{}", ::geteuid() == 0 ? "runuser" : "sudo", owner.name,
+                     ::geteuid() == 0 ? "-- " : "", run);
+}
+
+}  // namespace
+
+std::optional<Owner> owner_of(const fs::path& path) {
+  struct stat status{};
+  if (::stat(path.c_str(), &status) != 0) return std::nullopt;
+  Owner owner{.user = status.st_uid, .group = status.st_gid, .name = {}};
+  if (const passwd* user = ::getpwuid(owner.user);
+      user != nullptr) {  // NOLINT(concurrency-mt-unsafe): there is one thread
+    owner.name = user->pw_name;
+    owner.group = user->pw_gid;
+  }
+  return owner;
+}
+
+std::string how_to_start(const fs::path& data, const std::string& config_file) {
+  if (has_unit(config_file)) return "systemctl start tagring";
+  const std::optional<Owner> owner = owner_of(data);
+  return start_as(owner.value_or(Owner{.user = ::geteuid(), .group = 0, .name = {}}), config_file);
+}
+
+Result<void> check_runner(const fs::path& data, const std::string& config_file) {
+  const std::optional<Owner> owner = owner_of(data);
+  if (::geteuid() != 0 || !owner || owner->user == 0) return {};
+  return fail(
+      ErrorCode::kDenied,
+      fmt::format("{} belongs to {}, who could not open what root writes there: type \"{}\"", data.string(),
+                  owner->name.empty() ? fmt::format("user {}", owner->user) : owner->name,
+                  how_to_start(data, config_file)));
+}
+
+}  // namespace tagring::machine

@@ -1,0 +1,45 @@
+#include "machine/owner.hpp"
+
+#include <cstdlib>
+#include <gmock/gmock.h>
+#include <unistd.h>
+
+namespace tagring::machine {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr uid_t kNobody = 65534;   // Debian's
+constexpr uid_t kUnnamed = 54321;  // nobody has it
+
+class OwnedFolder : public ::testing::Test {
+ protected:
+  OwnedFolder() : path_(::mkdtemp(std::data(name_))) {}
+  ~OwnedFolder() override { std::filesystem::remove_all(path_); }
+  void give_to(uid_t user) const { ASSERT_EQ(::chown(path_.c_str(), user, user), 0); }
+
+  std::string name_ = "/tmp/owner_test_XXXXXX";
+  const std::filesystem::path path_;
+};
+
+TEST_F(OwnedFolder, ItsUserRunsTheNode) {
+  EXPECT_TRUE(check_runner(path_, "a.toml"));
+  EXPECT_TRUE(check_runner(path_ / "not there yet", "a.toml"));
+  EXPECT_EQ(how_to_start(path_, "a.toml"), "tagring run --config a.toml");
+  EXPECT_EQ(how_to_start(path_ / "not there yet", "a.toml"), "tagring run --config a.toml");
+}
+
+// Root made the database, and the node's unit could not open it any more.
+TEST_F(OwnedFolder, RootDoesNotWriteIntoAnothersAndIsToldWhatToType) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root may give folders away";
+  give_to(kNobody);
+  const Result<void> refused = check_runner(path_, "a.toml");
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message, HasSubstr("belongs to nobody"));
+  EXPECT_THAT(refused.error().message, HasSubstr("\"runuser -u nobody -- tagring run --config a.toml\""));
+  give_to(kUnnamed);
+  EXPECT_THAT(check_runner(path_, "a.toml").error().message, HasSubstr("setpriv --reuid 54321 "));
+}
+
+}  // namespace
+}  // namespace tagring::machine
