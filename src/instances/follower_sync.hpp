@@ -50,7 +50,8 @@ class FollowerSync {
 
   FollowerSync(Options options, subscriber::Subscriptions& subscriber, Instances& instances,
                federation::SignedClient& client, const delivery::Observer& observer, const Runtime& runtime);
-  // From now on owners of hashtags that this node follows, and that were not heard to agree lately, are asked.
+  // From now on owners of hashtags that this node follows, and that were not heard to agree lately, are
+  // asked.
   void start();
   [[nodiscard]] Task<void> stop();
 

@@ -1,6 +1,7 @@
 // Of RelayRedundancy: lists of followers, upkeep, and the answers to other relays.
 #include <algorithm>
 
+#include "delivery/store.hpp"
 #include "http/http_error.hpp"
 #include "http/url.hpp"
 #include "redundancy/asked_tag.hpp"
