@@ -10,7 +10,7 @@ file(GLOB followers_headers CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/followers/
 set_target_properties(base http crypto PROPERTIES UNITY_BUILD OFF)
 add_library(tagring-followers STATIC
   $<TARGET_OBJECTS:followers>
-  "$<FILTER:$<TARGET_OBJECTS:base>,INCLUDE,/(bytes|json)[.]cpp>"
+  "$<FILTER:$<TARGET_OBJECTS:base>,INCLUDE,/(bytes|json|printable)[.]cpp>"
   "$<FILTER:$<TARGET_OBJECTS:http>,INCLUDE,/url[.]cpp>"
   "$<FILTER:$<TARGET_OBJECTS:crypto>,INCLUDE,/hash[.]cpp>")
 add_library(tagring::followers ALIAS tagring-followers)
@@ -21,7 +21,8 @@ set_target_properties(tagring-followers PROPERTIES LINKER_LANGUAGE CXX EXPORT_NA
 
 file(GLOB followers_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/followers/*.cpp)
 add_library(tagring-followers-shared SHARED ${followers_sources}
-  ${CMAKE_SOURCE_DIR}/src/base/bytes.cpp ${CMAKE_SOURCE_DIR}/src/base/json.cpp ${CMAKE_SOURCE_DIR}/src/http/url.cpp
+  ${CMAKE_SOURCE_DIR}/src/base/bytes.cpp ${CMAKE_SOURCE_DIR}/src/base/json.cpp ${CMAKE_SOURCE_DIR}/src/base/printable.cpp
+  ${CMAKE_SOURCE_DIR}/src/http/url.cpp
   ${CMAKE_SOURCE_DIR}/src/crypto/hash.cpp)
 target_include_directories(tagring-followers-shared PRIVATE ${CMAKE_SOURCE_DIR}/src)
 target_link_libraries(tagring-followers-shared PRIVATE Boost::json Boost::url fmt::fmt OpenSSL::Crypto)
