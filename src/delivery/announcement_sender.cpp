@@ -138,10 +138,14 @@ Task<AnnouncementSender::Sent> AnnouncementSender::send_to_node(std::string inbo
     sent.answered = true;
     Names later;
     Names strayed;
+    Names denied;
     for (const auto& item : batch) observer_.relayed(item->entry.event.tag, bytes);
     for (const Refusal& refusal : *refusals) {
       const ErrorCode code = refusal.error.code;
-      if (code == ErrorCode::kDenied) lose(refusal.tag);
+      if (code == ErrorCode::kDenied) {
+        lose(refusal.tag);
+        denied.emplace(refusal.uri, refusal.tag);
+      }
       if (code == ErrorCode::kDenied || code == ErrorCode::kNotOwner)
         strayed.emplace(refusal.uri, refusal.tag);
       if (code != ErrorCode::kBusy) continue;
@@ -151,8 +155,12 @@ Task<AnnouncementSender::Sent> AnnouncementSender::send_to_node(std::string inbo
     std::ranges::copy(named(batch, later), std::back_inserter(sent.again));
     const Announcements lost = named(batch, strayed);
     if (const Result<void> handed = co_await hand_on(lost); !handed) {
-      std::ranges::copy(lost, std::back_inserter(sent.again));
-      sent.because = federation::why_not(handed.error());
+      // Who sees another relay here may see it otherwise the next time; who follows no more will not.
+      const bool is_ours = handed.error().code == ErrorCode::kBusy;
+      std::ranges::copy_if(lost, std::back_inserter(sent.again), [&](const auto& item) {
+        return !is_ours || !denied.contains({item->entry.event.uri, item->entry.event.tag});
+      });
+      if (!sent.again.empty()) sent.because = federation::why_not(handed.error());
     }
   }
   std::ranges::sort(sent.again, {}, [](const auto& item) { return item->entry.seq; });
@@ -160,17 +168,21 @@ Task<AnnouncementSender::Sent> AnnouncementSender::send_to_node(std::string inbo
 }
 
 Task<Result<void>> AnnouncementSender::hand_on(Announcements items) {
-  std::vector<TagEvent> events;
+  std::map<Tag, Announcements> by_tag;  // this node may relay some of them
   for (const auto& item : items) {
     make_room(handed_on_, kHandedOnMax);
-    if (handed_on_.insert(item->entry.seq).second) events.push_back(item->entry.event);
+    if (handed_on_.insert(item->entry.seq).second) by_tag[item->entry.event.tag].push_back(item);
   }
-  if (events.empty()) co_return Result<void>();
-  Result<void> handed = co_await observer_.hand_to_relays(std::move(events));
-  if (!handed) {
-    for (const auto& item : items) handed_on_.erase(item->entry.seq);
+  Result<void> all_handed;
+  for (const auto& [tag, of_tag] : by_tag) {
+    std::vector<TagEvent> events;
+    for (const auto& item : of_tag) events.push_back(item->entry.event);
+    const Result<void> handed = co_await observer_.hand_to_relays(std::move(events));
+    if (handed) continue;
+    for (const auto& item : of_tag) handed_on_.erase(item->entry.seq);
+    all_handed = handed;
   }
-  co_return handed;
+  co_return all_handed;
 }
 
 // By hashtag, what came before what left; of what left and came back the last. If one announcement fails, it

@@ -239,13 +239,8 @@ Task<Announcer::Items> Announcer::send(std::string inbox, Items items) {
   std::uint64_t last = 0;
   for (const Item& item : items) last = std::max(last, item->entry.seq);
   std::erase_if(items, [&](const Item& item) { return clock_.now() - item->since > kLifetime; });
-  const Via via = inboxes_[inbox].via;
-  // Who follows a hashtag no more is owed nothing of it.
-  const bool is_node = via == Via::kNode;
-  std::erase_if(items, [&](const Item& item) {
-    return is_node && followers_.target(item->entry.event.tag, inbox) == nullptr;
-  });
   const std::size_t count = items.size();
+  const Via via = inboxes_[inbox].via;
   const std::optional<Instant> gone_since = inboxes_[inbox].gone_since;
   // A FASP's server says by it that it is not subscribed (docs/fasp.md).
   const bool is_lost = via == Via::kFasp || (gone_since && clock_.now() - *gone_since >= kNodeGoneAfter);
