@@ -1,5 +1,7 @@
 #include "activitypub/tag_events.hpp"
 
+#include <algorithm>
+
 #include "activitypub/answers.hpp"
 #include "delivery/results.hpp"
 #include "delivery/wire.hpp"
@@ -31,6 +33,8 @@ Task<HttpResponse> TagEvents::take(std::string target, Batch batch) {
 
 Task<HttpResponse> TagEvents::take_announced(Batch batch) {
   std::vector<delivery::TagEvent> events = delivery::events_of(batch.op, batch.posts, clock_.wall_now());
+  const bool has_tags = std::ranges::any_of(batch.posts, [](const auto& post) { return !post.tags.empty(); });
+  if (events.empty() && has_tags) co_return delivery::results_response(0, {});
   if (events.empty()) co_return ignored("an Announce without hashtags");
   const std::size_t asked = events.size();
   // Of hashtags that are wanted here, which relays bring in bulk.

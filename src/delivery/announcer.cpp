@@ -107,8 +107,7 @@ Task<void> Announcer::push_missed(Tag tag, std::vector<std::string> inboxes, std
       const Item item = std::make_shared<Announcement>(entry, clock_.now());
       for (const std::string& inbox : inboxes) {
         if (followers_.target(tag, inbox) == nullptr) continue;
-        inboxes_[inbox].via = Via::kNode;
-        lanes_.push(inbox, item);
+        queue_late(inbox, item);
       }
     }
   }
@@ -122,7 +121,8 @@ Task<Result<void>> Announcer::hand_on(Tag tag, std::uint64_t after) {
     after = page.back().seq;
     Items taken;
     for (FeedEntry& entry : page) {
-      const bool is_ours = !told_by_others_.contains({entry.event.tag, entry.event.uri});
+      const auto others = told_by_others_.find({entry.event.tag, entry.event.uri});
+      const bool is_ours = others == told_by_others_.end() || others->second < entry.seq;
       if (entry.event.tag == tag && is_ours)
         taken.push_back(std::make_shared<Announcement>(std::move(entry), clock_.now()));
     }
@@ -138,13 +138,24 @@ Task<Result<void>> Announcer::tell_nodes(const TagEvent& event) {
   told_by_others_.erase(known);
   Result<std::vector<FeedEntry>> page = co_await store_.feed(seq - 1, 1);
   if (!page) {
-    told_by_others_[{event.tag, event.uri}] = seq;
+    told_by_others_.try_emplace({event.tag, event.uri}, seq);
     co_return std::unexpected(std::move(page).error());
   }
-  const bool is_there = !page->empty() && page->front().seq == seq;
-  if (is_there)
-    queue(std::make_shared<Announcement>(std::move(page->front()), clock_.now()), nullptr, To::kNodes);
+  const bool is_there = !page->empty() && page->front().seq == seq && page->front().event.op == event.op;
+  if (!is_there) co_return Result<void>();
+  const Item item = std::make_shared<Announcement>(std::move(page->front()), clock_.now());
+  for (const Followers::Way* way : ways(event.tag, event.uri, seq)) {
+    if (way->second.via() == Via::kNode) queue_late(way->first, item);
+  }
   co_return Result<void>();
+}
+
+void Announcer::queue_late(const std::string& destination, const Item& item) {
+  Inbox& inbox = inbox_of(destination);
+  inbox.via = Via::kNode;
+  inbox.acknowledged = std::min(inbox.acknowledged, item->entry.seq - 1);
+  moved_.insert(destination);
+  lanes_.push(destination, item);
 }
 
 bool Announcer::has_reached(const std::string& inbox, std::uint64_t seq) const {
@@ -190,7 +201,7 @@ void Announcer::queue(const Item& item, const Past* past, To to) {
     const auto& [destination, target] = *way;
     const Via via = target.via();
     const bool is_node = via == Via::kNode;
-    if (to == (is_node ? To::kPeople : To::kNodes)) continue;
+    if (is_node && to == To::kPeople) continue;
     if (!is_node && (event.is_edit() || event.is_repeat())) continue;
     Inbox& inbox = inbox_of(destination);
     const Before before = past == nullptr ? Before() : before_of(*past, destination, seq);

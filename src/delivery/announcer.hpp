@@ -38,7 +38,7 @@ class Announcer {
 
   // Queues a new feed entry for everyone who follows its tag.
   // kPeople: to followers who are no nodes; another relay tells these.
-  enum class To : std::uint8_t { kEverybody, kPeople, kNodes };
+  enum class To : std::uint8_t { kEverybody, kPeople };
   void push(FeedEntry entry, To to = To::kEverybody);
   // Queues what entered the feed under a tag after that place for followers who came only now.
   [[nodiscard]] Task<void> push_missed(Tag tag, std::vector<std::string> inboxes, std::uint64_t after);
@@ -132,6 +132,8 @@ class Announcer {
     [[nodiscard]] std::optional<bool> told() const { return noted || !done ? noted : true; }
   };
   void queue(const Item& item, const Past* past, To to);
+  // What lies before what the inbox has got already.
+  void queue_late(const std::string& destination, const Item& item);
   void queue_for_people(const std::string& destination, const Item& item, Before before);
   [[nodiscard]] Inbox& inbox_of(const std::string& destination);
   [[nodiscard]] Before before_of(const Past& past, const std::string& destination, std::uint64_t seq);

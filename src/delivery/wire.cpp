@@ -93,7 +93,6 @@ Result<std::vector<FeedEntry>> feed_from_json(const json::value* list) {
                        {std::move(tag), op, text("uri"), text("author"), WallTime(Duration(*published)),
                         json::get_flag(item, "indexable"), text("signed"), WallTime(Duration(updated))}});
     entries.back().event.drop_strange_copy();
-    if (!entries.back().event.is_sound()) entries.pop_back();
   }
   return entries;
 }

@@ -104,7 +104,7 @@ Task<Result<void>> FeedKind::absorb(Request* request, std::string origin, json::
     last = entry.seq;
     CO_TRY_VOID(check_item(request->segment, entry.event.tag, entry.event.uri, entry.event.author));
     relayed[entry.event.tag] = redundancy::kBothHalves;
-    events.push_back(entry.event);
+    if (entry.event.is_sound()) events.push_back(entry.event);
   }
   request->after = std::to_string(last);
   CO_TRY(events, co_await feed_.news_of(std::move(events)));

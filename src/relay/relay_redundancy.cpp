@@ -352,7 +352,9 @@ Task<void> RelayRedundancy::count_votes(Tag tag, unsigned relays) {
 // they take over what it took.
 Task<void> RelayRedundancy::lose_places(Tag tag) {
   const Result<void> handed = co_await announcer_.hand_on(tag, tended(tag).set.feed_from());
-  if (handed && is_raised(tag) && !is_relay(tag)) set_relays(tag, places_.at_rest());
+  if (!handed || !is_raised(tag) || is_relay(tag)) co_return;
+  set_relays(tag, places_.at_rest());
+  tended(tag).set.note_last_list();
 }
 
 // Of a tag that this node does not relay any more.

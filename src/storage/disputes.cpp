@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/counted.hpp"
+#include "belief/tag_event.hpp"
 #include "http/url.hpp"
 #include "redundancy/partition.hpp"
 
@@ -80,7 +81,7 @@ Task<Result<void>> Disputes::take(std::vector<HistoryEntry> entries, std::string
   const bool as_new_owner = enough > 0;
   // Nobody posts tomorrow. Where a post says nothing of its date, nobody could refute it later.
   std::erase_if(entries, [latest = clock_.wall_now() + kSkewMax](const HistoryEntry& entry) {
-    return entry.published > latest;
+    return !belief::is_sound(entry.uri, entry.author, entry.published) || entry.published > latest;
   });
   // Nor is anybody to say before what the author will do.
   for (HistoryEntry& entry : entries) entry.changed = std::min(entry.changed, clock_.wall_now());

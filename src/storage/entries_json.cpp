@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "belief/tag_event.hpp"
 #include "http/url.hpp"
 
 namespace tagring::storage {
@@ -32,10 +31,8 @@ Result<std::vector<HistoryEntry>> entries_from_json(const json::value* list,
     const auto published = json::get_int(item, "published");
     if (!Url::parse(uri) || !published || !partition)
       return fail(ErrorCode::kInvalid, "an entry lacks 'uri', 'published' or 'tag'");
-    std::string author = json::text_of(item, "author");
-    if (!belief::is_sound(uri, author, WallTime(Duration(*published)))) continue;
     entries.push_back(
-        {*std::move(partition), std::move(uri), std::move(author), WallTime(Duration(*published)),
+        {*std::move(partition), std::move(uri), json::text_of(item, "author"), WallTime(Duration(*published)),
          json::get_flag(item, "removed"), false,
          WallTime(Duration(std::max<Duration::rep>(0, json::get_int(item, "updated").value_or(0))))});
   }

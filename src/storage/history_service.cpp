@@ -88,6 +88,9 @@ Task<HistoryService::Page> HistoryService::ask(ring::Contact owner, redundancy::
   if (page.entries.size() > wish.limit || !std::ranges::is_sorted(page.entries, newer) ||
       names_one_twice(page.entries))
     co_return fail(ErrorCode::kInvalid, "a replica's page is too long, out of order, or names a post twice");
+  std::erase_if(page.entries, [](const HistoryEntry& entry) {
+    return !belief::is_sound(entry.uri, entry.author, entry.published);
+  });
   page.more = json::get_flag(body, "more");
   page.kept_from = WallTime(Duration(json::get_int(body, "kept_from").value_or(0)));
   kept_.hints().read_answer(body, {partition.tag}, origin);

@@ -17,7 +17,9 @@ Task<Result<void>> CatchUp::fetch(std::string owner, std::vector<Tag> tags, Wall
     CO_TRY(const std::vector<delivery::FeedEntry> entries,
            delivery::feed_from_json(json::find(page, "items")));
     std::vector<delivery::TagEvent> events;
-    for (const delivery::FeedEntry& entry : entries) events.push_back(entry.event);
+    for (const delivery::FeedEntry& entry : entries) {
+      if (entry.event.is_sound()) events.push_back(entry.event);
+    }
     CO_TRY_VOID(co_await observer_.receive_missed(std::move(events), owner));
     const std::optional<std::int64_t> next = json::get_int(page, "after");
     if (!next) co_return Result<void>();

@@ -5,10 +5,11 @@
 #include <gtest/gtest.h>
 
 #include "fediverse/activity.hpp"
-#include "storage/entries_json.hpp"
 
 namespace tagring::node {
 namespace {
+
+using namespace std::string_literals;
 
 // A batch that its reader refuses would be sent for ever.
 TEST(Wire, APostWithMoreTagsThanAnItemMayHaveBecomesSeveralItemsThatAreRead) {
@@ -42,22 +43,28 @@ TEST(Wire, WhatOthersWouldRefuseIsNotTakenFromAnybody) {
   EXPECT_EQ(read(R"("id":"https://a.example/1")"), 0U) << "by nobody";
 }
 
-TEST(Wire, NorIsItTakenFromAFeedOrAHistory) {
-  const auto read = [](std::string_view author, std::int64_t published) {
-    const auto list =
-        json::parse(fmt::format(R"([{{"seq":1,"op":"add","tag":"cats","uri":"https://a.example/1",
-                                     "author":"{}","published":{},"signed":"{}","updated":1}}])",
-                                author, published, std::string(64, 'a') + " https://a.example/any?x="));
-    const auto feed = delivery::feed_from_json(&*list);
-    const auto history = storage::entries_from_json(&*list);
-    EXPECT_EQ(feed->size(), history->size());
-    for (const delivery::FeedEntry& entry : *feed) EXPECT_EQ(entry.event.signed_copy, "") << "it has a path";
-    return feed->size();
-  };
-  EXPECT_EQ(read("https://a.example/u", 1), 1U);
-  for (const char* author : {"", "https://b.example/u", "nobody"}) EXPECT_EQ(read(author, 1), 0U) << author;
+TEST(Wire, APostIsSoundIfEverybodyReadsItAlike) {
+  const WallTime now(Duration(1'700'000'000'000));
+  EXPECT_TRUE(belief::is_sound("https://a.example/1", "https://a.example/u", now));
+  for (const char* author : {"", "https://b.example/u", "nobody"})
+    EXPECT_FALSE(belief::is_sound("https://a.example/1", author, now)) << author;
   for (const std::int64_t time : {std::int64_t{-1}, std::int64_t{253'402'300'800'000}, INT64_MAX})
-    EXPECT_EQ(read("https://a.example/u", time), 0U) << time;
+    EXPECT_FALSE(belief::is_sound("https://a.example/1", "https://a.example/u", WallTime(Duration(time))));
+}
+
+TEST(Wire, ACopyIsToBeHadFromAnOriginAndNotFromAPathThere) {
+  const auto copy_of = [](const std::string& copy) {
+    const auto list = json::parse(fmt::format(
+        R"([{{"seq":1,"op":"remove","tag":"cats","uri":"https://a.example/1","author":"https://a.example/u",
+             "published":1,"signed":"{}"}}])",
+        copy));
+    return delivery::feed_from_json(&*list)->front().event.signed_copy;
+  };
+  const std::string hash(64, 'a');
+  EXPECT_EQ(copy_of(hash + " https://a.example"), hash + " https://a.example");
+  for (const std::string& strange :
+       {hash + " https://a.example/any?x=", hash, hash + " ", "a https://a.example"s})
+    EXPECT_EQ(copy_of(strange), "") << strange;
 }
 
 }  // namespace
