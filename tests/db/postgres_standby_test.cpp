@@ -126,7 +126,7 @@ TEST_F(PostgresStandbyTest, WhatWasNotCommittedIsUndone) {
     return {};
   }));
   ASSERT_FALSE(written);
-  EXPECT_EQ(written.error().code, ErrorCode::kUnavailable) << "whether a commit was lost is not known";
+  EXPECT_EQ(written.error().code, ErrorCode::kSuperseded) << "found out while it looks for its commit";
   EXPECT_EQ(run(slow->meta.set("key", "late")).error().code, ErrorCode::kSuperseded);
   EXPECT_EQ(must(open()->meta.get("key")), "first");
 }
