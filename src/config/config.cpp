@@ -463,13 +463,6 @@ Result<std::string> read(const std::filesystem::path& file) {
   }
 }
 
-// Wherever a process goes, and whoever is told of what lies there: it is the same folder.
-std::filesystem::path folder_of(const std::filesystem::path& file) {
-  std::error_code error;
-  const std::filesystem::path whole = std::filesystem::absolute(file, error);
-  return (error ? file : whole).parent_path();
-}
-
 }  // namespace
 
 Result<Config> Config::parse(std::string_view toml, const std::filesystem::path& directory) {

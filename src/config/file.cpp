@@ -27,4 +27,10 @@ Result<std::string> read_file(const std::filesystem::path& file, std::size_t siz
   return text;
 }
 
+std::filesystem::path folder_of(const std::filesystem::path& file) {
+  std::error_code error;
+  const std::filesystem::path whole = std::filesystem::absolute(file, error);
+  return (error ? file : whole).parent_path();
+}
+
 }  // namespace tagring::config

@@ -20,6 +20,7 @@
 #include "base/json.hpp"
 #include "cli/exit.hpp"
 #include "config/config.hpp"
+#include "config/file.hpp"
 #include "http/url.hpp"
 #include "net/resolver.hpp"
 #include "net/system_clock.hpp"
@@ -300,7 +301,7 @@ Result<void> check_file(const SetupOptions& options) {
   if (!options.force && std::filesystem::exists(file, error) && !is_placeholder(file))
     return is_there(options);
   if (file.empty()) return fail(ErrorCode::kInvalid, "--config: the name of the file to write is empty");
-  std::filesystem::path folder = std::filesystem::absolute(file, error).parent_path();
+  std::filesystem::path folder = config::folder_of(file);
   while (!std::filesystem::exists(folder, error) && folder.has_relative_path()) folder = folder.parent_path();
   if (::access(folder.c_str(), W_OK | X_OK) != 0)
     return fail(ErrorCode::kDenied, fmt::format("cannot write {}: {}", options.config, std::strerror(errno)));
