@@ -130,7 +130,9 @@ Task<AnnouncementSender::Sent> AnnouncementSender::send_to_node(std::string inbo
       for (const auto& item : batch) lose(item->entry.event.tag);
       continue;
     }
-    const Result<std::vector<Refusal>> refusals = read_results(response);
+    Result<std::vector<Refusal>> refusals = read_results(response);
+    if (!refusals && is_unreadable(refusals.error()) && !sent.is_gone)
+      refusals = co_await send_apart_to_node(inbox, op, batch, std::move(refusals).error());
     if (!refusals) {
       // Both kinds again: what was taken is known there.
       co_return Sent{std::move(items), federation::why_not(refusals.error()), false, sent.is_gone};
@@ -165,6 +167,20 @@ Task<AnnouncementSender::Sent> AnnouncementSender::send_to_node(std::string inbo
   }
   std::ranges::sort(sent.again, {}, [](const auto& item) { return item->entry.seq; });
   co_return sent;
+}
+
+Task<Result<std::vector<Refusal>>> AnnouncementSender::send_apart_to_node(std::string inbox, Op op,
+                                                                          Announcements batch, Error whole) {
+  Part events;
+  for (const auto& item : batch) events.push_back(&item->entry.event);
+  const SendPart send = [&](Part part) -> Task<Result<std::vector<Refusal>>> {
+    Announcements of_part;
+    std::ranges::copy_if(batch, std::back_inserter(of_part), [&](const auto& item) {
+      return std::ranges::find(part, &item->entry.event) != part.end();
+    });
+    co_return read_results(co_await deliver("", inbox, letter(op, of_part)));
+  };
+  co_return co_await send_apart(std::move(events), std::move(whole), send, rng_);
 }
 
 Task<Result<void>> AnnouncementSender::hand_on(Announcements items) {

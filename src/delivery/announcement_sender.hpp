@@ -91,6 +91,8 @@ class AnnouncementSender {
   [[nodiscard]] std::string fresh_id();
   Task<Sent> send_to_node(std::string inbox, Announcements items, IfGone if_gone);
   Task<Sent> send_to_fasp_server(std::string inbox, Announcements items, IfGone if_gone);
+  Task<Result<std::vector<Refusal>>> send_apart_to_node(std::string inbox, Op op, Announcements batch,
+                                                        Error whole);
   std::string letter(Op op, const Announcements& items);
   [[nodiscard]] std::string single(const std::string& actor, Via via, const TagEvent& event) const;
   void note(const std::string& inbox, const TagEvent& event, const Result<HttpResponse>& response);

@@ -167,7 +167,7 @@ Task<OwnerQueue::Items> OwnerQueue::send(std::string destination, Items items) {
       if (taken.emplace(event.uri, event.tag, event.signed_copy).second) events.push_back(event);
     }
     if (batch.empty()) continue;
-    Result<std::vector<Refusal>> refusals = co_await send_events(to.origin, to.ring, op, std::move(events));
+    Result<std::vector<Refusal>> refusals = co_await send_batch(to.origin, to.ring, op, std::move(events));
     note(to.ring, to.origin, batch, refusals);
     if (refusals) {
       sending_.answered(destination);
@@ -210,6 +210,20 @@ Task<void> OwnerQueue::move_if_owner_changed(std::string destination, Items item
       again->push_back(std::move(item));
     }
   }
+}
+
+Task<Result<std::vector<Refusal>>> OwnerQueue::send_batch(std::string origin, Ring ring, Op op,
+                                                          std::vector<TagEvent> events) {
+  Result<std::vector<Refusal>> whole = co_await send_events(origin, ring, op, events);
+  if (whole || !is_unreadable(whole.error())) co_return whole;
+  Part batch;
+  for (const TagEvent& event : events) batch.push_back(&event);
+  const SendPart send = [&](Part part) {
+    std::vector<TagEvent> of_part;
+    for (const TagEvent* event : part) of_part.push_back(*event);
+    return send_events(origin, ring, op, std::move(of_part));
+  };
+  co_return co_await send_apart(std::move(batch), std::move(whole).error(), send, rng_);
 }
 
 Task<Result<std::vector<Refusal>>> OwnerQueue::send_events(std::string origin, Ring ring, Op op,

@@ -70,7 +70,9 @@ class OwnerQueue {
   void note(Ring ring, const std::string& origin, const Items& items,
             const Result<std::vector<Refusal>>& refusals);
   Task<void> move_if_owner_changed(std::string destination, Items items, Items* again);
-  Task<Result<std::vector<Refusal>>> send_events(std::string destination, Ring ring, Op op,
+  Task<Result<std::vector<Refusal>>> send_batch(std::string origin, Ring ring, Op op,
+                                                std::vector<TagEvent> events);
+  Task<Result<std::vector<Refusal>>> send_events(std::string origin, Ring ring, Op op,
                                                  std::vector<TagEvent> events);
   Task<void> settle(std::string origin, Items items, std::vector<Refusal> refusals, Items* again);
   Task<void> acknowledge(std::string origin, Items taken, Items* again);

@@ -1,9 +1,16 @@
 #include "delivery/results.hpp"
 
+#include <algorithm>
+
 #include "http/http_error.hpp"
 #include "ring/codec.hpp"
 
 namespace tagring::delivery {
+namespace {
+
+constexpr std::size_t kApartMax = 64;  // requests
+
+}  // namespace
 
 HttpResponse results_response(std::size_t asked, const std::vector<Refusal>& refusals, json::object more) {
   json::array refused;
@@ -35,6 +42,38 @@ Result<std::vector<Refusal>> read_results(const Result<HttpResponse>& response) 
         {json::text_of(item, "uri"), std::move(*tag), decode_error(400, json::serialize(item))});
   });
   return refusals;
+}
+
+bool is_unreadable(const Error& error) {
+  return error.code == ErrorCode::kInvalid || error.code == ErrorCode::kTooLarge;
+}
+
+Task<Result<std::vector<Refusal>>> send_apart(Part batch, Error whole, const SendPart& send, Rng& rng) {
+  if (batch.size() < 2) co_return std::unexpected(std::move(whole));
+  std::swap(batch[rng.below(batch.size())], batch.back());
+  Result<std::vector<Refusal>> drawn = co_await send({batch.back()});
+  if (!drawn) co_return std::unexpected(std::move(whole));
+  batch.pop_back();
+  std::vector<Refusal> refusals = *std::move(drawn);
+  std::vector<Part> parts = {std::move(batch)};
+  for (std::size_t requests = 0; !parts.empty(); ++requests) {
+    const Part part = std::move(parts.back());
+    parts.pop_back();
+    Result<std::vector<Refusal>> sent = fail(ErrorCode::kBusy, "it cannot read much of what it is sent");
+    if (requests < kApartMax) sent = co_await send(part);
+    if (sent) {
+      std::ranges::move(*sent, std::back_inserter(refusals));
+    } else if (is_unreadable(sent.error()) && part.size() > 1) {
+      const auto middle = part.begin() + static_cast<std::ptrdiff_t>(part.size() / 2);
+      parts.emplace_back(middle, part.end());
+      parts.emplace_back(part.begin(), middle);
+    } else {
+      const ErrorCode code = is_unreadable(sent.error()) ? sent.error().code : ErrorCode::kBusy;
+      for (const belief::TagEvent* event : part)
+        refusals.push_back({event->uri, event->tag, {code, sent.error().message}});
+    }
+  }
+  co_return refusals;
 }
 
 }  // namespace tagring::delivery

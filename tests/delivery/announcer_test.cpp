@@ -2,6 +2,7 @@
 #include "delivery/announcer.hpp"
 
 #include <algorithm>
+#include <fmt/format.h>
 #include <set>
 
 #include "delivery/role_fixture.hpp"
@@ -115,6 +116,24 @@ TEST_F(AnnouncerTest, WhatNodesDoNotTakeFromThisRelayIsHandedToTheOthersOnce) {
   loop.run_for(std::chrono::hours(1));
   EXPECT_THAT(lost.handed, ElementsAre("https://author.example/1"));
   EXPECT_TRUE(announcer.idle());
+}
+
+TEST_F(AnnouncerTest, WhatANodeCannotReadHoldsNothingElseBack) {
+  follow("cats"_tag, kNode, Via::kNode);
+  web.statuses[kNode] = 503;
+  for (int i = 0; i < 9; ++i) enter(fmt::format("https://author.example/{}", i));
+  web.statuses.clear();
+  web.unreadable = {"author.example/4"};
+  loop.run_for(std::chrono::hours(3));
+  EXPECT_TRUE(announcer.idle());
+  std::set<std::string> told;
+  for (const HttpCall& call : web.calls) {
+    if (call.body.contains("author.example/4")) continue;
+    for (int i = 0; i < 9; ++i) {
+      if (call.body.contains(fmt::format("author.example/{}", i))) told.insert(std::to_string(i));
+    }
+  }
+  EXPECT_THAT(told, ElementsAre("0", "1", "2", "3", "5", "6", "7", "8"));
 }
 
 TEST_F(AnnouncerTest, WhatItTookAsARelayIsHandedOnAndNotWhatOthersRelay) {

@@ -1,6 +1,9 @@
 // What is owed to owners, until each has taken it. This node owns everything here, so that it is the owner.
 #include "delivery/owner_queue.hpp"
 
+#include <fmt/format.h>
+#include <set>
+
 #include "delivery/role_fixture.hpp"
 #include "tests/tag_literal.hpp"
 
@@ -22,21 +25,25 @@ class FullStore final : public db::SqliteRelayStore {
   bool full = false;
 };
 
-// Takes everything, or refuses everything for that reason.
+// Takes everything, or refuses everything for that reason, or a batch whole that has one of these in it.
 class Owner final : public SilentObserver {
  public:
   Task<Result<std::vector<Refusal>>> take_as_owner(Ring /*ring*/, std::vector<TagEvent> events) override {
     std::vector<Refusal> refusals;
+    ++asked;
+    for (const TagEvent& event : events) {
+      if (unreadable.contains(event.tag)) co_return fail(ErrorCode::kInvalid, "for a test");
+    }
     for (TagEvent& event : events) {
       if (refuses)
         refusals.push_back({event.uri, event.tag, {*refuses, "for a test"}});
       else
         taken.push_back((event.op == Op::kAdd ? "+" : "-") + event.tag.canonical());
     }
-    ++asked;
     co_return refusals;
   }
   std::optional<ErrorCode> refuses;
+  std::set<Tag> unreadable;
   std::vector<std::string> taken;
   int asked = 0;
 };
@@ -101,6 +108,31 @@ TEST_F(OwnerQueueTest, WhatIsRefusedForGoodIsNotBroughtAgain) {
   const int asked = owner.asked;
   loop.run_for(std::chrono::hours(1));
   EXPECT_EQ(owner.asked, asked);
+}
+
+TEST_F(OwnerQueueTest, WhatAnOwnerCannotReadHoldsNothingElseBack) {
+  std::vector<Tag> tags;
+  for (int i = 0; i < 40; ++i) tags.push_back(*Tag::parse(fmt::format("tag{}", i)));
+  owner.unreadable = {tags[3], tags[4], tags[39]};
+  publish(tags);
+  loop.run_for(std::chrono::hours(3));  // the one that is sent alone may be what cannot be read
+  EXPECT_THAT(owner.taken, SizeIs(37));
+  EXPECT_EQ(queue.size(), 0U);
+  EXPECT_EQ(owed_on_disk(), 0U);
+}
+
+TEST_F(OwnerQueueTest, WhoCanReadNothingIsNotAskedForEachAndGetsAllLater) {
+  std::vector<Tag> tags;
+  for (int i = 0; i < 40; ++i) tags.push_back(*Tag::parse(fmt::format("tag{}", i)));
+  owner.unreadable.insert(tags.begin(), tags.end());
+  publish(tags);
+  loop.run_for(std::chrono::seconds(1));
+  EXPECT_LE(owner.asked, 8);
+  EXPECT_EQ(queue.size(), 40U);
+  owner.unreadable.clear();
+  loop.run_for(std::chrono::hours(3));
+  EXPECT_THAT(owner.taken, SizeIs(40));
+  EXPECT_EQ(queue.size(), 0U);
 }
 
 TEST_F(OwnerQueueTest, WhatCannotBeAcknowledgedOnDiskIsBroughtAgain) {

@@ -31,6 +31,9 @@ class FakeWeb final : public HttpClient {
     response.status = status == statuses.end() ? 200 : status->second;
     const auto body = bodies.find(call.url.text());
     response.body = body == bodies.end() ? R"({"accepted":1,"refused":[]})" : body->second;
+    for (const std::string& text : unreadable) {
+      if (call.body.contains(text)) response.status = 400;
+    }
     calls.push_back(std::move(call));
     meanwhile();
     co_return response;
@@ -44,6 +47,7 @@ class FakeWeb final : public HttpClient {
   }
   std::map<std::string, int> statuses;        // by URL
   std::map<std::string, std::string> bodies;  // by URL
+  std::vector<std::string> unreadable;        // who has one of these in a request is answered 400
   std::function<void()> meanwhile = [] {};    // before who asked has the answer
   std::vector<HttpCall> calls;
 };
