@@ -15,6 +15,7 @@ namespace {
 constexpr Duration kSettling = std::chrono::seconds(30);  // after the start
 constexpr Duration kEvery = std::chrono::days(1);
 constexpr Duration kHourly = std::chrono::hours(1);
+constexpr Duration kAgain = std::chrono::minutes(5);  // what was amiss may be mended
 constexpr Duration kClockMost = std::chrono::minutes(1);
 constexpr Duration kSlowWrite = std::chrono::seconds(5);
 constexpr std::size_t kAskedMax = 3;
@@ -29,12 +30,16 @@ Task<void> Doctor::stop() {
 
 Task<void> Doctor::look_for_ever() {
   std::set<std::string> told;  // names of checks that are not well
-  for (std::int64_t looks = 0;; ++looks) {
-    const Instant next = clock_.now() + (looks == 0 ? kSettling : kHourly);
+  Instant daily;
+  for (Instant next = clock_.now() + kSettling;;
+       next = clock_.now() + (problems_.empty() ? kHourly : kAgain)) {
     co_await clock_.sleep_until(next);
     const Checks checks = co_await look();
-    const bool is_daily = looks % (kEvery / kHourly) == 0;
-    if (is_daily) told.clear();
+    const bool is_daily = clock_.now() >= daily;
+    if (is_daily) {
+      told.clear();
+      daily = clock_.now() + kEvery;
+    }
     for (const Check& check : checks) {
       if (check.ok) {
         told.erase(check.name);
@@ -106,6 +111,7 @@ Task<Check> Doctor::look_from_outside(OtherNodes others) {
   if (others.origins.empty())
     co_return well("reachable", "there is no other node in this network yet that could try");
   std::string failures;
+  bool does_one_answer = false;
   for (const std::string& origin : others.origins) {
     const Result<IpAddress> seen = co_await reach_.ask(origin);
     if (seen) {
@@ -114,7 +120,12 @@ Task<Check> Doctor::look_from_outside(OtherNodes others) {
                                               patient_.config.address.text()));
     }
     failures += fmt::format("{}{}: {}", failures.empty() ? "" : "; ", origin, seen.error().message);
+    const Result<Duration> clock = co_await reach_.clock_of(origin);
+    does_one_answer = does_one_answer || clock;
   }
+  if (!does_one_answer)
+    co_return bad("reachable", fmt::format("no other node can be asked: {}", failures),
+                  "see that this machine may connect to port 443 of others; it may be that these are down");
   co_return bad(
       "reachable", failures,
       fmt::format("let port {} of {} in through the firewall and any forwarder in front, and see that "

@@ -1,6 +1,6 @@
 // Is all well with this node? Looks at the machine, the rings, the way in from outside, the clock, the
-// database and the instances, when it is asked, after the start, and every hour; and says of what is not well
-// what to do.
+// database and the instances, when it is asked, after the start, and every hour, or every five minutes while
+// something is not well; and says what to do about it.
 #pragma once
 
 #include <map>
@@ -44,7 +44,7 @@ class Doctor {
         log_(runtime.log),
         tasks_(runtime.executor) {}
 
-  // Looks by itself from now on, every hour, if there is a machine. What is not well goes to the log, once a
+  // Looks by itself from now on if there is a machine. What is not well goes to the log, once a
   // day.
   void start() {
     if (machine_ != nullptr) tasks_.spawn("doctor", look_for_ever());

@@ -153,7 +153,8 @@ Check each(Check check) {
   };
 }
 
-// What the DNS has for the name, the newer kind first.
+// What the DNS has for the name, the newer kind first. Debian has a machine's own name in /etc/hosts, for
+// 127.0.1.1: that is no address to propose.
 std::string address_of(const std::string& host) {
   asio::io_context loop(1);
   net::Resolver resolver(net::ResolverOptions{});
@@ -161,8 +162,10 @@ std::string address_of(const std::string& host) {
   asio::co_spawn(loop, resolver.resolve(host, net::steady_now() + std::chrono::seconds(5)),
                  [&found](std::exception_ptr error, const Result<std::vector<IpAddress>>& addresses) {
                    if (error || !addresses) return;
-                   for (const IpAddress& address : *addresses)
+                   for (const IpAddress& address : *addresses) {
+                     if (proxies::is_private(address)) continue;
                      if (found.empty() || !address.is_v4()) found = address.text();
+                   }
                  });
   loop.run();
   return found;
@@ -200,9 +203,14 @@ Result<void> need_ring(SetupOptions& options) {
   std::string nodes = fmt::format("{}", fmt::join(options.join, " "));
   if (nodes.empty() && !can_ask())
     return fail(ErrorCode::kInvalid, "--join https://NODE is needed, or --create for a new network");
-  const Check check = [](const std::string& text) -> Result<std::string> {
+  const Check check = [&options](const std::string& text) -> Result<std::string> {
     if (text == kNone) return text;
-    return each(check_node)(text);
+    return each([&options](const std::string& word) -> Result<std::string> {
+      TRY(std::string node, check_node(word));
+      if (Url::parse(node)->host == options.host)
+        return fail(ErrorCode::kInvalid, "the node cannot join through itself; others are needed, or none");
+      return node;
+    })(text);
   };
   TRY_VOID(need(nodes, "--join",
                 "Nodes to join through, such as https://tags.example.net; none: begin a new network", check,
@@ -218,7 +226,7 @@ Result<void> complete(SetupOptions& options) {
   TRY_VOID(need_instances(options));
   if (options.address.empty()) options.address = address_of(options.host);
   TRY_VOID(need(options.address, "--address",
-                "Public address of this machine (the DNS has none for that name yet)", check_address));
+                "Public address of this machine (none is known here for that name)", check_address));
   TRY_VOID(need_ring(options));
   if (options.socket.empty()) {
     TRY_VOID(need(options.certificate, "--certificate",

@@ -183,6 +183,37 @@ TEST_F(DoctorTest, AReloadWelcomesTheInstancesThatItNames) {
   EXPECT_THAT(accepted(make_author("https://other.example/actor")), Contains("Accept"));
 }
 
+// Those who are down are not this node's fault.
+TEST_F(DoctorTest, WhoAnswersAndCannotComeInBlamesTheWayInAndWhoIsDownDoesNot) {
+  config::Config other = config();
+  other.bootstrap = {"https://other.example"};
+  start(std::move(other));
+  const std::string url = "https://other.example" + std::string(health::Reach::kPath);
+  internet.answers[url] = [](const HttpCall&) { return fail(ErrorCode::kUnavailable, "connection refused"); };
+  EXPECT_FALSE(check("reachable").at("ok").as_bool());
+  EXPECT_THAT(json::text_of(check("reachable"), "what_to_do"), HasSubstr("that these are down"));
+  internet.answers[url] = [](const HttpCall& call) -> Result<HttpResponse> {
+    return with_status(200, call.method == "GET" ? R"({"now": 1})" : R"({"reached": false})");
+  };
+  EXPECT_FALSE(check("reachable").at("ok").as_bool());
+  EXPECT_THAT(json::text_of(check("reachable"), "what_to_do"), HasSubstr("firewall"));
+}
+
+TEST_F(DoctorTest, WhatIsAmissIsLookedAtAgainSoon) {
+  start_on_machine();
+  const auto problems = [this] { return status().at("problems").as_array().size(); };
+  settle(std::chrono::minutes(1));
+  const std::size_t before = problems();
+  come_through("127.0.0.5");
+  settle(std::chrono::hours(1));
+  EXPECT_EQ(problems(), before + 1);
+  config::Config trusting = config();
+  trusting.trusted_proxies = {*proxies::Network::parse("127.0.0.0/8")};
+  node->adopt(trusting);
+  settle(std::chrono::minutes(6));
+  EXPECT_EQ(problems(), before);
+}
+
 TEST_F(DoctorTest, NobodyIsInvitedWhoWasDeniedOrIsBlocked) {
   const auto named = [this] {
     std::string names;
