@@ -2,16 +2,16 @@
 
 #include <algorithm>
 #include <gumbo.h>
-#include <memory>
 
 #include "base/bytes.hpp"
 #include "fediverse/vocabulary.hpp"
+#include "http/html.hpp"
 
 namespace tagring::fediverse {
 namespace {
 
 constexpr std::size_t kHeadMax = 64U * 1024U;  // bytes of a page that are read
-// The work of a parser may be the square of the elements that are left open. A head has some dozens.
+// A head has some dozens.
 constexpr std::ptrdiff_t kTagsMax = 500;
 
 struct Link {
@@ -105,11 +105,8 @@ std::optional<std::string> find_in_head(std::string_view page) {
       return std::nullopt;
     page = page.substr(0, end);
   }
-  GumboOptions options = kGumboDefaultOptions;
-  options.max_errors = 0;
-  const auto destroy = [&](GumboOutput* output) { gumbo_destroy_output(&options, output); };
-  const std::unique_ptr<GumboOutput, decltype(destroy)> parsed(
-      gumbo_parse_with_options(&options, page.data(), page.size()), destroy);
+  const html::Tree parsed = html::parse(page, GUMBO_TAG_LAST);
+  if (parsed == nullptr) return std::nullopt;
   unsigned first = 0;
   const GumboNode* head = child(*parsed->root, GUMBO_TAG_HEAD, first);
   if (head == nullptr) return std::nullopt;

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <gumbo.h>
-#include <memory>
 #include <optional>
 #include <vector>
 
 #include "base/bytes.hpp"
+#include "http/html.hpp"
 #include "http/url.hpp"
 
 namespace tagring::posts {
@@ -39,16 +39,10 @@ bool holds(const std::array<GumboTag, N>& tags, GumboTag tag) {
   return std::ranges::find(tags, tag) != tags.end();
 }
 
-struct Destroy {
-  void operator()(GumboOutput* output) const { gumbo_destroy_output(&kGumboDefaultOptions, output); }
-};
-using Parsed = std::unique_ptr<GumboOutput, Destroy>;
-
-Parsed parse(std::string_view html) {
-  GumboOptions options = kGumboDefaultOptions;
-  options.max_errors = 0;
-  options.fragment_context = GUMBO_TAG_DIV;
-  return Parsed(gumbo_parse_with_options(&options, html.data(), html.size()));
+// Null if it has more tags than are read, or would cost too much.
+html::Tree parse(std::string_view html) {
+  const auto tags = static_cast<std::size_t>(std::ranges::count(html, '<'));
+  return tags > HtmlLimits::kTagsMax ? nullptr : html::parse(html, GUMBO_TAG_DIV);
 }
 
 // Calls `enter` and `leave` for each node below the root, children only where `enter` says so. Without
@@ -198,7 +192,7 @@ class Writer {
   bool is_full_ = false;
 };
 
-// For HTML with more tags than are read: drops what stands between < and >.
+// For HTML that is not parsed: drops what stands between < and >.
 std::string strip_tags(std::string_view html) {
   std::string text;
   while (!html.empty()) {
@@ -246,10 +240,8 @@ std::string escape_html(std::string_view text) {
 
 std::string sanitize_html(std::string_view html, const HtmlLimits& limits) {
   html = cut_utf8(html, limits.input_max);
-  if (static_cast<std::size_t>(std::ranges::count(html, '<')) > limits.tags_max) {
-    return escape_html(cut_utf8(strip_tags(html), limits.output_max));
-  }
-  const Parsed parsed = parse(html);
+  const html::Tree parsed = parse(html);
+  if (parsed == nullptr) return escape_html(cut_utf8(strip_tags(html), limits.output_max));
   Writer writer(limits.output_max);
   walk(
       parsed->root, [&](const GumboNode& node) { return writer.enter(node); },
@@ -261,9 +253,8 @@ std::string text_of_html(std::string_view html, std::size_t bytes_max) {
   const HtmlLimits limits;
   html = cut_utf8(html, limits.input_max);
   if (!html.contains('<') && !html.contains('&')) return std::string(cut_utf8(html, bytes_max));
-  if (static_cast<std::size_t>(std::ranges::count(html, '<')) > limits.tags_max)
-    return std::string(cut_utf8(strip_tags(html), bytes_max));
-  const Parsed parsed = parse(html);
+  const html::Tree parsed = parse(html);
+  if (parsed == nullptr) return std::string(cut_utf8(strip_tags(html), bytes_max));
   std::string text;
   const auto end_line = [&](const GumboNode& node) {
     if (is_html(node) && holds(kBlocks, node.v.element.tag) && !text.empty() && text.back() != '\n')

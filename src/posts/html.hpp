@@ -11,9 +11,8 @@ namespace tagring::posts {
 
 struct HtmlLimits {
   std::size_t input_max = 128U * 1024U;  // bytes; what is beyond is not read
-  // Elements that are left open are opened again and again, so the work may be the square of their number.
-  // Beyond this many the text is shown without any.
-  std::size_t tags_max = 1500;
+  // Beyond this many the text is shown without any, as it is where they would cost too much (http/html.hpp).
+  static constexpr std::size_t kTagsMax = 1500;
   std::size_t output_max = 64U * 1024U;  // bytes; what is beyond is left out
 };
 

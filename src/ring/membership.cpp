@@ -68,13 +68,19 @@ std::vector<Vserver*> Membership::snapshot() const {
 
 Task<void> Membership::bring_up(Founding founding) {
   const Instant began = environment_.clock.now();
+  Instant met = began;
   for (;;) {
     Found found = co_await find_others();
     std::vector<Contact> known = std::move(found.members);
     const auto first = std::ranges::min_element(found.seekers);
     if (first != found.seekers.end() && std::exchange(first_, *first) != *first)
       first_since_ = environment_.clock.now();
-    if (known.empty() && is_seeking() && may_found(founding, found.seekers, began)) {
+    // Those who were members once may never be again.
+    const bool is_met = !is_seeking() || co_await is_one_there(known);
+    if (is_met) met = environment_.clock.now();
+    const bool is_nobody_there =
+        known.empty() || (!is_met && environment_.clock.now() - met >= 2 * options_.search);
+    if (is_nobody_there && is_seeking() && may_found(founding, found.seekers, began)) {
       vservers_.front()->create();
       vservers_.front()->start();
     }
@@ -84,6 +90,13 @@ Task<void> Membership::bring_up(Founding founding) {
     co_await environment_.clock.sleep_until(next);
   }
   co_await watch_for_splits();
+}
+
+Task<bool> Membership::is_one_there(std::vector<Contact> contacts) {
+  std::vector<Task<bool>> pings;
+  for (Contact& contact : contacts) pings.push_back(vservers_.front()->answers(std::move(contact)));
+  const std::vector<bool> answers = co_await all_of(std::move(pings));
+  co_return std::ranges::find(answers, true) != answers.end();
 }
 
 bool Membership::may_found(Founding founding, const std::vector<std::string>& seekers, Instant began) const {

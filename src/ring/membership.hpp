@@ -103,6 +103,7 @@ class Membership {
   Task<void> bring_up(Founding founding);
   [[nodiscard]] bool may_found(Founding founding, const std::vector<std::string>& seekers,
                                Instant began) const;
+  Task<bool> is_one_there(std::vector<Contact> contacts);
   Task<bool> join_all(std::vector<Contact> known);
   Task<void> watch_for_splits();
   Task<void> check_split();

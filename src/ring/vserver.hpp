@@ -137,6 +137,8 @@ class Vserver {
   // rings, or on different turns of one. Takes it and its successors into the list and lets it know; what it
   // took for keys of this vserver is missing() then. False if it knows better by now, or did not answer.
   [[nodiscard]] Task<bool> meet(Contact other);
+  // It is a member, now.
+  [[nodiscard]] Task<bool> answers(Contact peer);
   // Known vservers in (self, key), closest to `key` first, at most `count`.
   [[nodiscard]] std::vector<Contact> closest_preceding(const RingId& key, std::size_t count) const;
 
@@ -179,7 +181,6 @@ class Vserver {
  private:
   template <class T>
   Task<Result<T>> call(Contact to, decltype(Request::body) body);
-  Task<bool> answers(Contact peer);
   Task<std::vector<Contact>> verified(std::vector<Contact> contacts);
   Task<Result<Neighbours>> find_place(std::vector<Contact> known, Contact* predecessor);
   Task<bool> adopt(Contact head);

@@ -82,6 +82,15 @@ TEST(ActivityLink, IsNotLookedForAtAnyCost) {
   EXPECT_THAT(activity_link("", "<head>" + link + "</head>" + many), Optional(Eq("/1")));
   EXPECT_EQ(activity_link("", many + link), std::nullopt);
   EXPECT_EQ(activity_link("", std::string(70'000, ' ') + link), std::nullopt);
+  // All that is left open is opened again in each paragraph: 868 MB, of 60 kB.
+  std::string costly = "<head>" + link + "</head><p>";
+  for (int i = 0; i < 240; ++i) {
+    costly += "<b a" + std::to_string(i);
+    for (int j = 0; j < 78; ++j) costly += " " + std::to_string(j);
+    costly += ">";
+  }
+  for (int i = 0; i < 240; ++i) costly += "<p>x";
+  EXPECT_EQ(activity_link("", costly), std::nullopt);
 }
 
 }  // namespace

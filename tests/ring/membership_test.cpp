@@ -70,13 +70,15 @@ TEST(Bootstrap, WhoMayNotFoundARingAsksAgainUntilSomebodyIsKnown) {
   node.stop();
 }
 
-TEST(Bootstrap, WhoKnowsSomebodyFoundsNoRingEvenIfNobodyAnswers) {
+TEST(Bootstrap, WhoKnowsSomebodyFoundsNoRingWhileThatOneMayAnswerStill) {
   NodeAmongScripts node({real_contact(0)});
   node.known = {real_contact(1)};
   node.membership.start(Founding::kAtOnce);
-  node.loop.run_for(std::chrono::minutes(1));
+  node.loop.run_for(2 * kOptions.search - Duration(1));
   EXPECT_FALSE(node.membership.is_member());
   EXPECT_THAT(node.asked, testing::Contains(real_contact(1).id));
+  node.loop.run_for(std::chrono::seconds(10));
+  EXPECT_TRUE(node.membership.is_member());
   node.stop();
 }
 
@@ -123,6 +125,19 @@ TEST(Bootstrap, ANodeWithAVserverLeftToJoinIsNoMember) {
 }
 
 // --- the ring is gone --------------------------------------------------------------------------------------
+
+// It has answered since the start, or somebody who has left names it.
+TEST(AfterAPowerCut, WhoIsDeadForGoodIsWaitedForForAWhileOnly) {
+  NodeAmongScripts node({real_contact(0)});
+  node.known = {real_contact(1)};
+  node.seekers = {"https://z.example"};
+  node.membership.start(Founding::kTogether);
+  node.loop.run_for(2 * kOptions.search - Duration(1));
+  EXPECT_FALSE(node.membership.is_member());
+  node.loop.run_for(std::chrono::seconds(15));
+  EXPECT_TRUE(node.membership.is_member());
+  node.stop();
+}
 
 TEST(AfterAPowerCut, TheFirstOfThoseThatSeekARingTogetherFoundsIt) {
   NodeAmongScripts node({real_contact(0)});
