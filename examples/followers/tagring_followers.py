@@ -89,7 +89,7 @@ class Followers:
         return header
 
     def check_header(self, header, actor, followers, covers_header, origin, require_coverage=True):
-        delivery = Delivery(actor.encode(), followers.encode(), covers_header, require_coverage, origin.encode())
+        delivery = Delivery(actor.encode(), (followers or "").encode(), covers_header, require_coverage, origin.encode())
         why = self.lib.tagring_header_check(header, delivery)
         if why:
             raise Ignored(why.decode())

@@ -87,9 +87,10 @@ const char* tagring_header_read(const char* value, tagring_header* header) {
 const char* tagring_header_check(const tagring_header* header, const tagring_delivery* delivery) {
   const std::optional<Authority> own = Authority::of(delivery->origin);
   if (!own) return "bad_origin";
+  const char* followers = delivery->followers == nullptr ? "" : delivery->followers;
   const auto checked = check_header({header->collection_id, header->url, from_c(header->digest)},
-                                    {delivery->actor, delivery->followers, delivery->covers_header != 0},
-                                    *own, {.require_coverage = delivery->require_coverage != 0});
+                                    {delivery->actor, followers, delivery->covers_header != 0}, *own,
+                                    {.require_coverage = delivery->require_coverage != 0});
   return checked ? nullptr : why(checked.error());
 }
 

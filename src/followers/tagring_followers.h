@@ -53,7 +53,7 @@ TAGRING_API const char* tagring_header_read(const char* value, tagring_header* h
 
 typedef struct tagring_delivery {
   const char* actor;     /* owner of the key that signed; not who the body says it is from */
-  const char* followers; /* id of that actor's followers collection, as its document says */
+  const char* followers; /* id of that actor's followers collection; NULL if its document has none */
   int covers_header;     /* the signature covers the header */
   int require_coverage;  /* 0: it need not (see docs/followers.md) */
   const char* origin;    /* the receiver: "https://example.org" */
