@@ -149,7 +149,10 @@ std::string render_tag_page(const Tag& tag, const TagView& view, std::string_vie
     posts = fmt::format(R"(<p class="notice" role="status">The posts cannot be shown: {}</p>)",
                         escape(statuses.error().message));
   } else if (statuses->empty() && older.empty()) {
-    posts = R"(<p class="notice">No posts yet. New ones will appear here.</p>)";
+    const bool is_first = view.max_id.empty() && view.min_id.empty();
+    posts = fmt::format(R"(<p class="notice">{}</p>)",
+                        is_first ? "No posts yet. New ones will appear here." : "There are no more posts.");
+    if (!is_first) posts += pager(tag, view, *statuses, older);
   } else {
     for (const json::value& status : *statuses) {
       if (status.is_object()) posts += render_post(status.get_object(), now, tag.canonical());

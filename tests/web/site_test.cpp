@@ -123,6 +123,15 @@ TEST_F(SiteTest, OlderPagesLeadBack) {
   EXPECT_THAT(response.body, Not(HasSubstr("Older posts")));
 }
 
+TEST_F(SiteTest, BehindTheLastPageIsAWayBack) {
+  api_answer.body = "[]";
+  for (const char* target : {"/tags/cats?min_id=10", "/tags/cats?max_id=10"}) {
+    const HttpResponse response = get(target);
+    EXPECT_THAT(response.body, HasSubstr("Newest"));
+    EXPECT_THAT(response.body, Not(HasSubstr("No posts yet")));
+  }
+}
+
 TEST_F(SiteTest, OtherSpellingsLeadToTheOneOfTheHashtag) {
   const HttpResponse response = get("/tags/Caf%C3%A9?any=Tea");
   EXPECT_EQ(response.status, 301);

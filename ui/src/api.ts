@@ -96,6 +96,7 @@ export class View {
   readonly all: string[];
   readonly none: string[];
   readonly until: string;
+  readonly isOld: boolean; // a page of older posts than the newest
 
   constructor(
     readonly tag: string,
@@ -109,6 +110,7 @@ export class View {
     this.all = words("all");
     this.none = words("none");
     const until = (query.get("until") ?? "").slice(0, 10);
+    this.isOld = query.has("max_id") || query.has("min_id");
     this.until = /^\d{4}-\d\d-\d\d$/.test(until) ? until : "";
   }
 

@@ -9,14 +9,30 @@ import { Home, TRENDS } from "./home.tsx";
 import { Timeline } from "./timeline.tsx";
 
 const app = document.getElementById("app");
+const AGAIN = 20_000;
+
+/** Nobody is writing into a field of it. */
+async function unused(box: HTMLElement): Promise<void> {
+  const field = document.activeElement;
+  if (field?.matches("input") && box.contains(field)) await new Promise((resolve) => field.addEventListener("blur", resolve, { once: true }));
+}
 
 async function showTag(box: HTMLElement, tag: string): Promise<void> {
   const view = new View(tag, location.search);
+  if (view.isOld) return; // as it was drawn: there is nothing that comes to it
   const feed = new Feed(view);
   const address = document.querySelector(".address")?.textContent ?? "";
   await feed.start();
+  while (feed.state.problem !== "" && box.querySelector("article")) {
+    await new Promise((resolve) => setTimeout(resolve, AGAIN));
+    await feed.more();
+  }
+  await unused(box);
+  const opened = [...box.querySelectorAll("details[open] > summary")].map((summary) => summary.textContent);
   box.replaceChildren();
   render(<Timeline view={view} address={address} feed={feed} />, box);
+  for (const summary of box.querySelectorAll("details > summary"))
+    if (opened.includes(summary.textContent)) summary.parentElement?.setAttribute("open", "");
 }
 
 async function showHome(box: HTMLElement): Promise<void> {

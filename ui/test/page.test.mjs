@@ -269,6 +269,59 @@ test("a hashtag without posts shows neither chart nor filters", () =>
     assert.equal(await page.locator(".chart, .filters").count(), 0);
   }));
 
+test("what the node has drawn stays while the timeline cannot be read", () =>
+  visit({}, async (page) => {
+    await page.clock.install();
+    let asked = 0;
+    await page.route(/api\/v1\/timelines/, (route) => (++asked < 3 ? route.abort() : route.continue()));
+    await page.goto(tagPage("caturday"));
+    const drawn = await posts(page).count();
+    assert.ok(drawn > 0);
+    await loaded(page);
+    assert.equal(await page.getByRole("feed").count(), 0);
+    assert.equal(await posts(page).count(), drawn);
+    for (let i = 0; i < 2; ++i) {
+      await page.clock.fastForward(20_000);
+      await loaded(page);
+    }
+    await page.getByRole("feed").waitFor();
+  }));
+
+test("who is writing when the script is ready loses nothing of it", () =>
+  visit({}, async (page) => {
+    let answer;
+    const asked = new Promise((resolve) => {
+      page.route(/api\/v1\/timelines/, (route) => {
+        answer = () => route.continue();
+        resolve();
+      });
+    });
+    await page.goto(tagPage("caturday"));
+    await page.getByText("Follow", { exact: true }).click();
+    const field = page.locator("input[name=account]");
+    await field.fill("@me@social.ex");
+    await asked;
+    await answer();
+    await loaded(page);
+    assert.equal(await field.inputValue(), "@me@social.ex");
+    await field.blur();
+    await page.getByRole("feed").waitFor();
+    assert.ok(await page.locator(".follow details[open]").count());
+  }));
+
+test("a page of older posts shows these", () =>
+  visit({}, async (page) => {
+    await page.goto(tagPage("caturday"));
+    const older = page.locator("a[rel=next]");
+    await page.route(/api\/v1\/timelines/, (route) => route.abort());
+    await page.goto(tagPage("caturday"));
+    await page.goto(await older.getAttribute("href"));
+    const drawn = await posts(page).evaluateAll((list) => list.map((post) => post.dataset.uri));
+    await loaded(page);
+    assert.deepEqual(await posts(page).evaluateAll((list) => list.map((post) => post.dataset.uri)), drawn);
+    assert.equal(await page.getByRole("link", { name: "Newest" }).count(), 1);
+  }));
+
 test("scrolling goes on to the oldest post", () =>
   visit({}, async (page) => {
     await live(page, "caturday");
