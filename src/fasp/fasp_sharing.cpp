@@ -18,6 +18,7 @@ using Shared = publisher::FetchedPosts::Shared;
 
 constexpr std::size_t kLoadPage = 1'000;
 constexpr Duration kUpkeepEvery = std::chrono::minutes(1);
+constexpr Duration kAskAgain = std::chrono::hours(1);
 constexpr unsigned kFailuresMax = 3;       // in a row; then the host of the objects is given a rest
 constexpr const char* kRetryAfter = "60";  // seconds
 constexpr std::string_view kSubscriptions = "/data_sharing/v0/event_subscriptions";
@@ -154,8 +155,14 @@ Task<HttpResponse> FaspSharing::announced(std::string host, std::string body) {
   }
   if (backfill) backfills_[host] = *backfill;
   if (!news.empty() || backfill) {
-    Result<std::vector<FaspNews>> written = co_await store_.add_news(std::move(news), std::move(backfill));
-    if (!written) co_return error_response(written.error());
+    Result<std::vector<FaspNews>> written = co_await store_.add_news(std::move(news), backfill);
+    if (!written) {
+      // It comes again, and counts then.
+      const auto open = backfills_.find(host);
+      if (backfill && open != backfills_.end() && open->second.id == backfill->id)
+        open->second.received -= said->uris.size();
+      co_return error_response(written.error());
+    }
     const bool is_edit = said->event == fediverse::FaspEvent::kUpdate;
     for (FaspNews& one : *written) push(std::move(one), is_edit);
   }
@@ -376,9 +383,14 @@ Task<Result<FaspBackfill>> FaspSharing::backfill(std::string host, std::uint64_t
 // Asks for more when what came was looked at, so that neither side is flooded.
 Task<void> FaspSharing::go_on(std::string host) {
   const FaspBackfill* open = backfill_of(host);
-  if (open == nullptr || !open->more || open->received >= open->wanted || open->received == open->asked)
-    co_return;
+  if (open == nullptr || !open->more || open->received >= open->wanted) co_return;
   if (waiting_.contains(host)) co_return;
+  if (open->received == open->asked) {
+    // Mastodon gives up what it could not tell for some minutes.
+    const auto [at, is_new] = asked_at_.try_emplace(host, clock_.now());
+    if (is_new || clock_.now() - at->second < kAskAgain) co_return;
+  }
+  asked_at_[host] = clock_.now();
   FaspBackfill next = *open;
   const std::string path = fmt::format("{}/{}/continuation", kBackfills, next.id);
   const Result<HttpResponse> response = co_await servers_.call(host, "POST", path, "");

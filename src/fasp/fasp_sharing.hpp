@@ -103,6 +103,7 @@ class FaspSharing {
   Clock& clock_;
   Log& log_;
   std::map<std::string, FaspBackfill> backfills_;         // by server
+  std::map<std::string, Instant> asked_at_;               // by server, when it was asked to go on
   std::map<std::string, std::size_t> waiting_;            // objects by server
   std::multimap<WallTime, Item> postponed_;               // by when they are due
   std::set<std::string> checking_;                        // URIs

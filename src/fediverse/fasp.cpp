@@ -96,7 +96,9 @@ Result<FaspAnnouncement> parse_fasp_announcement(std::string_view body, std::siz
   TRY_VOID(read_source(o, announcement));
   TRY(announcement.category, one_of<FaspCategory>(kCategories, o, "category"));
   const json::value* uris = json::find(o, "objectUris");
-  if (uris == nullptr || !uris->is_array() || uris->get_array().empty())
+  // A Mastodon that has no more old posts says so with an empty list.
+  const bool may_be_empty = !announcement.backfill_request.empty();
+  if (uris == nullptr || !uris->is_array() || (uris->get_array().empty() && !may_be_empty))
     return bad("'objectUris' must name at least one object");
   if (uris->get_array().size() > uris_max)
     return fail(ErrorCode::kTooLarge, fmt::format("'objectUris' may name {} objects at most", uris_max));
