@@ -72,7 +72,9 @@ Task<std::optional<HttpResponse>> SearchApi::answer(ApiRequest request) {
   const std::optional<posts::StatusId> known = posts::parse_status_id(id);
   const std::string uri = known ? posts_.shown_as(*known) : std::string();
   if (uri.empty()) co_return std::nullopt;
-  const std::optional<Found> found = co_await find_post(uri, /*named=*/false);
+  const Result<Found> found = co_await find_post(uri, /*named=*/false, posts_.deadline());
+  if (!found && found.error().code == ErrorCode::kUnavailable)
+    co_return api_error(503, found.error().message);
   if (!found) co_return std::nullopt;
   if (!asks_context) co_return api_response(posts_.show(found->content, *known));
   if (const Duration wait = budget_.take(budget::Resource::kReaderAsks, budget_.who(request.peer));
@@ -145,9 +147,9 @@ Task<std::expected<json::array, Duration>> SearchApi::find_by_address(std::strin
     const Duration wait = budget_.take(budget::Resource::kReaderAsks, budget_.who(peer));
     if (wait > Duration::zero()) co_return std::unexpected(wait);
   }
-  std::optional<Found> found = co_await find_post(url, /*named=*/true);
+  Result<Found> found = co_await find_post(url, /*named=*/true, posts_.deadline());
   const std::string uri = found ? std::string() : posts_.found_at(url);
-  if (!uri.empty()) found = co_await find_post(uri, /*named=*/true);
+  if (!uri.empty()) found = co_await find_post(uri, /*named=*/true, posts_.deadline());
   if (found) list.push_back(posts_.show(found->content, found->id));
   co_return list;
 }
@@ -155,32 +157,36 @@ Task<std::expected<json::array, Duration>> SearchApi::find_by_address(std::strin
 // A post is found if it stands in the history of one of its hashtags, as it is shown here. Else anybody could
 // read through this node, which fetches with its own signature, what its author gave to nobody. Many may name
 // one server, which has not chosen to be asked: what is not found counts for it.
-Task<std::optional<SearchApi::Found>> SearchApi::find_post(std::string uri, bool named) {
-  if (blocks_.of_actor(uri) != nullptr) co_return std::nullopt;
+Task<Result<SearchApi::Found>> SearchApi::find_post(std::string uri, bool named, Instant deadline) {
+  Error none(ErrorCode::kNotFound, "Record not found");
+  if (blocks_.of_actor(uri) != nullptr) co_return std::unexpected(none);
   const bool counts = named && !posts_.has(uri);
   const budget::Spender host = budget_.who(host_of(uri));
   if (counts && budget_.take(budget::Resource::kReaderHosts, host, kRequestsOfPost) > Duration::zero())
-    co_return std::nullopt;
+    co_return std::unexpected(none);
   std::vector<posts::PostCache::Wanted> wanted = {{.uri = uri, .author = {}, .named = named}};
-  const auto contents = co_await posts_.read(std::move(wanted), posts_.deadline());
-  if (!contents.front()) co_return std::nullopt;
+  const auto contents = co_await posts_.read(std::move(wanted), deadline);
+  if (!contents.front()) co_return std::unexpected(none);
   const std::shared_ptr<const posts::Post> post = contents.front()->post;
   for (const Tag& tag : post->tags) {
     if (!history_.is_shown({tag, post->uri, post->author, post->published})) continue;
-    const bool found = co_await is_in_history(tag, post->uri, post->published);
-    if (!found) continue;
+    const Result<bool> found = co_await is_in_history(tag, post->uri, post->published);
+    if (!found) none = found.error();
+    if (!found || !*found) continue;
     if (counts) budget_.give_back(budget::Resource::kReaderHosts, host, kRequestsOfPost);
     co_return Found{*contents.front(), posts::status_id(post->published, post->uri)};
   }
-  co_return std::nullopt;
+  co_return std::unexpected(none);
 }
 
-// What it answers, and what answers it, as far as that is under hashtags too and this node knows of it.
+// What it answers, and what answers it, as far as that is under hashtags too, this node knows of it, and it
+// can be had in the time that one page has.
 Task<json::object> SearchApi::context(std::shared_ptr<const posts::Post> post) {
+  const Instant deadline = posts_.deadline();
   json::array above;
   std::string parent = post->in_reply_to;
   for (std::size_t i = 0; i < kAncestorsMax && !parent.empty(); ++i) {
-    const std::optional<Found> found = co_await find_post(parent, /*named=*/true);
+    const Result<Found> found = co_await find_post(parent, /*named=*/true, deadline);
     if (!found) break;
     above.insert(above.begin(), posts_.show(found->content, found->id));
     parent = found->content.post->in_reply_to;
@@ -188,17 +194,18 @@ Task<json::object> SearchApi::context(std::shared_ptr<const posts::Post> post) {
   json::array below;
   std::vector<std::string> replies = posts_.replies_to(post->uri);
   replies.resize(std::min(replies.size(), kRepliesMax));
-  for (const std::string& reply : replies) {
-    const std::optional<Found> found = co_await find_post(reply, /*named=*/true);
-    if (found) below.push_back(posts_.show(found->content, found->id));
-  }
+  std::vector<Task<Result<Found>>> finds;
+  for (const std::string& reply : replies) finds.push_back(find_post(reply, /*named=*/true, deadline));
+  const std::vector<Result<Found>> found = co_await all_of(std::move(finds));
+  for (const Result<Found>& one : found)
+    if (one) below.push_back(posts_.show(one->content, one->id));
   co_return json::object{{"ancestors", std::move(above)}, {"descendants", std::move(below)}};
 }
 
-Task<bool> SearchApi::is_in_history(Tag tag, std::string uri, WallTime published) {
-  const auto page =
-      co_await history_.query(std::move(tag), storage::HistoryCursor::just_above(published, uri), 1);
-  co_return page && !page->entries.empty() && page->entries.front().uri == uri;
+Task<Result<bool>> SearchApi::is_in_history(Tag tag, std::string uri, WallTime published) {
+  CO_TRY(const auto page,
+         co_await history_.query(std::move(tag), storage::HistoryCursor::just_above(published, uri), 1));
+  co_return !page.entries.empty() && page.entries.front().uri == uri;
 }
 
 }  // namespace tagring::mastodon_api

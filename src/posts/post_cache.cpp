@@ -220,10 +220,15 @@ void PostCache::finish(const Key& key, Entry result) {
   result.since = clock_.now();
   Entry& entry = entries_[key];
   if (entry.named) --named_fetching_;
-  if (entry.stale) result = Entry{.state = State::kFailed, .since = {}, .post = {}, .account = {}};
-  entry = std::move(result);
-  take_in(key, entry);
-  make_room();
+  if (entry.stale) {
+    // Who waits for it gets what it says now.
+    entry = Entry{.state = State::kWaiting, .since = clock_.now(), .post = {}, .account = {}};
+    queue_.push_front({key, host});
+  } else {
+    entry = std::move(result);
+    take_in(key, entry);
+    make_room();
+  }
   begin_fetches();
   alarm_.ring();
 }

@@ -76,6 +76,13 @@ json::value meta_of(const json::object& attachment) {
   return meta.empty() ? json::value(nullptr) : json::value(std::move(meta));
 }
 
+// A picture. Of a video there may be one beside it.
+json::value preview_of(const json::object& attachment, std::string_view kind, const std::string& url) {
+  if (kind == "image") return json::value(url);
+  const std::string icon = url_of(json::find(attachment, "icon"));
+  return icon.empty() ? json::value(nullptr) : json::value(icon);
+}
+
 // Links to other pages are no media; servers attach them too.
 json::array attachments_of(const json::object& o) {
   json::array list;
@@ -95,7 +102,7 @@ json::array attachments_of(const json::object& o) {
     list.push_back(json::object{{"id", stable_id(url)},
                                 {"type", kind},
                                 {"url", url},
-                                {"preview_url", url},
+                                {"preview_url", preview_of(attachment, kind, url)},
                                 {"remote_url", url},
                                 {"preview_remote_url", nullptr},
                                 {"text_url", nullptr},

@@ -1,6 +1,8 @@
 // What is remembered of posts that were shown.
 #include "posts/post_cache.hpp"
 
+#include <functional>
+
 #include "delivery/role_fixture.hpp"
 #include "posts/ids.hpp"
 
@@ -66,6 +68,46 @@ TEST_F(PostCacheTest, WhatReadersNameHoldsFewOfThePlaces) {
   std::vector<PostCache::Wanted> of_timeline = {{.uri = shown, .author = {}}};
   (void)run(cache.read(std::move(of_timeline), now));
   EXPECT_EQ(tarpits.asked.back(), shown);
+  finish(cache.stop());
+}
+
+// A post that is edited while it is being fetched.
+class Edited final : public HttpClient {
+ public:
+  explicit Edited(Clock& clock) : clock_(clock) {}
+  Task<Result<HttpResponse>> send(HttpCall call) override {
+    const bool is_author = call.url.path() == "/u";
+    const std::string body =
+        is_author ? R"({"id":"https://a.example/u","type":"Person","preferredUsername":"u","indexable":true,
+                        "inbox":"https://a.example/in"})"
+                  : R"({"id":"https://a.example/1","type":"Note","attributedTo":"https://a.example/u",
+                        "published":"2026-05-01T00:00:00Z","to":"https://www.w3.org/ns/activitystreams#Public",
+                        "content":"version )" +
+                        std::to_string(++versions) + R"("})";
+    const Instant end = clock_.now() + std::chrono::seconds(1);
+    co_await clock_.sleep_until(end);
+    if (!is_author) meanwhile();
+    co_return HttpResponse{
+        .status = 200, .headers = {{"Content-Type", "application/activity+json"}}, .body = body};
+  }
+  std::function<void()> meanwhile = [] {};
+  int versions = 0;
+
+ private:
+  Clock& clock_;
+};
+
+TEST_F(PostCacheTest, WhoWaitsForAPostThatIsEditedMeanwhileGetsWhatItSaysThen) {
+  Edited edited(clock);
+  federation::SignedClient speaker(identity, edited, runtime);
+  PostCache cache({}, speaker, site, runtime);
+  edited.meanwhile = [&] {
+    if (edited.versions == 1) cache.forget("https://a.example/1");
+  };
+  std::vector<PostCache::Wanted> wanted = {{.uri = "https://a.example/1", .author = "https://a.example/u"}};
+  const auto read = run(cache.read(std::move(wanted), cache.deadline()));
+  ASSERT_TRUE(read.front());
+  EXPECT_THAT(read.front()->post->content, testing::HasSubstr("version 2"));
   finish(cache.stop());
 }
 
