@@ -29,13 +29,14 @@ std::string key_of(const HttpRequest& request) {
   return key;
 }
 
-// What one reader has left of a budget is not what another has.
-HttpResponse without_limits(const HttpResponse& answer) {
+// What one reader has left of a budget, and whether it is known, says nothing of another.
+HttpResponse for_everybody(const HttpResponse& answer) {
   constexpr std::string_view kLimits = "X-RateLimit-";
   HttpResponse kept = answer;
   kept.headers = {};
   for (const auto& [name, value] : answer.headers)
-    if (!ascii_iequals(std::string_view(name).substr(0, kLimits.size()), kLimits))
+    if (!ascii_iequals(std::string_view(name).substr(0, kLimits.size()), kLimits) &&
+        !ascii_iequals(name, kKnownField))
       kept.headers.add(name, value);
   return kept;
 }
@@ -92,7 +93,7 @@ Task<Result<HttpResponse>> KeptAnswers::answer(const HttpRequest& request, Ask a
   const bool is_kept =
       answer && answer->headers.find(kKeepField) && bytes_ + answer->body.size() <= kBytesMost;
   if (is_kept) {
-    entry->answer = std::make_shared<const HttpResponse>(without_limits(*answer));
+    entry->answer = std::make_shared<const HttpResponse>(for_everybody(*answer));
     bytes_ += answer->body.size();
   }
   entry->until = clock_.now() + kFor;

@@ -334,6 +334,20 @@ TEST_F(FrontTest, ManyReadersOfOnePageCostTheCoreOneAnswerASecond) {
   EXPECT_THAT(asked, SizeIs(4));
 }
 
+TEST_F(FrontTest, WhoGetsTheAnswerToOneWhoIsKnownIsNotKnownForThat) {
+  at_core.body = "page";
+  core_budget.note_known(reader);
+  get("/tags/cats");
+  EXPECT_TRUE(front_budget.who(reader).known);
+  const IpAddress other = *IpAddress::parse("2001:db8:77::9");
+  HttpRequest request;
+  request.target = "/tags/cats";
+  request.peer = other;
+  EXPECT_EQ(ask(std::move(request)).body, "page");
+  EXPECT_THAT(asked, SizeIs(1));
+  EXPECT_FALSE(front_budget.who(other).known);
+}
+
 TEST_F(FrontTest, WhatIsForOneReaderIsKeptForNobody) {
   const std::vector<Headers> personal = {{{"Authorization", "Bearer 1"}},
                                          {{"Cookie", "a=1"}},
