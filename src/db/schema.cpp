@@ -418,7 +418,8 @@ Result<void> for_each_step(Connection& connection, int from, int to, const Migra
   return {};
 }
 
-// Those of the years around this one, by the server's clock. A year of which there are rows in the partition
+// Those of the years around this one, by the server's clock. Another node may have its own in another schema
+// of the search_path. A year of which there are rows in the partition
 // for all others stays there.
 constexpr const char* kMakeYears = R"sql(
 DO $$
@@ -427,7 +428,7 @@ DECLARE
 BEGIN
   FOR year IN extract(year FROM now())::integer - 5 .. extract(year FROM now())::integer + 2 LOOP
     FOREACH part IN ARRAY ARRAY['history', 'history_uris'] LOOP
-      CONTINUE WHEN to_regclass(part || '_' || year) IS NOT NULL;
+      CONTINUE WHEN to_regclass(format('%I.%I', current_schema(), part || '_' || year)) IS NOT NULL;
       BEGIN
         EXECUTE format('CREATE TABLE %I PARTITION OF %I FOR VALUES FROM (%s) TO (%s)', part || '_' || year, part,
           1000 * extract(epoch FROM make_timestamptz(year, 1, 1, 0, 0, 0, 'UTC'))::bigint,
