@@ -11,6 +11,9 @@ namespace {
 
 constexpr Duration kSaveEvery = std::chrono::seconds(1);
 constexpr Duration kPruneEvery = std::chrono::minutes(1);
+constexpr Duration kSetBy = std::chrono::hours(1);  // a clock that somebody has set
+constexpr Duration kBelievedAfter = std::chrono::hours(24);
+constexpr Duration kForgetAfter = std::chrono::hours(1);
 // Who is told of a post fetches it: the first of them at once, many not all in one moment.
 constexpr std::size_t kTargetsAtOnce = 20;
 constexpr Duration kSpreadPerInbox = Duration(10);
@@ -334,17 +337,45 @@ Task<void> Announcer::upkeep() {
     const Instant next = clock_.now() + kSaveEvery;
     co_await clock_.sleep_until(next);
     co_await save_cursors();
-    if (clock_.now() < next_prune_) continue;
+    if (clock_.now() < next_prune_ || !is_clock_steady()) continue;
     next_prune_ = clock_.now() + kPruneEvery;
     reaches_most_ = reaches_most();
+    forget_left();
     co_await prune();
   }
+}
+
+// Whoever follows from there again begins anew.
+void Announcer::forget_left() {
+  const auto busy = lanes();
+  for (auto entry = inboxes_.begin(); entry != inboxes_.end();) {
+    auto& [destination, inbox] = *entry;
+    const bool is_left =
+        followers_.tags_at(destination) == 0 && inbox.waiting.empty() && !busy.contains(destination);
+    if (!is_left) inbox.left.reset();
+    if (is_left && !inbox.left) inbox.left = clock_.now();
+    const bool is_gone = inbox.left && clock_.now() - *inbox.left >= kForgetAfter;
+    entry = is_gone ? inboxes_.erase(entry) : std::next(entry);
+  }
+}
+
+// What is old is deleted by the date. A clock that is set to another day, and back a minute later, must not
+// take with it what is still owed; a right one is believed a day later.
+bool Announcer::is_clock_steady() {
+  const WallTime now = clock_.wall_now();
+  const Duration set_by = now - (clock_.now() - steady_at_) - wall_at_;
+  const bool is_first = wall_at_ == WallTime();
+  wall_at_ = now;
+  steady_at_ = clock_.now();
+  if (!is_first && (set_by > kSetBy || set_by < -kSetBy)) next_prune_ = clock_.now() + kBelievedAfter;
+  return clock_.now() >= next_prune_;
 }
 
 Task<void> Announcer::save_cursors() {
   if (moved_.empty() && notes_.empty()) co_return;
   Store::Cursors cursors;
-  for (const std::string& destination : std::exchange(moved_, {})) {
+  const std::set<std::string> moved = std::exchange(moved_, {});
+  for (const std::string& destination : moved) {
     if (followers_.tags_at(destination) == 0) continue;
     const Inbox& inbox = inboxes_[destination];
     Store::Cursor& cursor = cursors[destination];
@@ -357,8 +388,9 @@ Task<void> Announcer::save_cursors() {
   }
   const Store::Notes notes = std::exchange(notes_, {});
   const Result<void> saved = co_await store_.advance(std::move(cursors), notes);
-  // Then some announcements are repeated after a restart.
+  // Until it is saved some announcements would be repeated after a restart.
   if (saved) co_return;
+  moved_.insert(moved.begin(), moved.end());
   for (const auto& [seq, text] : notes) notes_[seq].insert(0, text);
 }
 

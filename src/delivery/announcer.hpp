@@ -115,6 +115,7 @@ class Announcer {
     std::optional<Instant> missed;
     unsigned silent_days = 0;
     Instant silent_at;
+    std::optional<Instant> left;  // nobody there follows anything since then
   };
   // Between the clock that is kept on disk and the one that nobody sets.
   [[nodiscard]] Instant instant_of(WallTime time) const;
@@ -164,6 +165,8 @@ class Announcer {
                    const TagEvent& event);
   Task<void> upkeep();
   Task<void> save_cursors();
+  [[nodiscard]] bool is_clock_steady();
+  void forget_left();
   Task<void> prune();
 
   Store& store_;
@@ -182,6 +185,9 @@ class Announcer {
   std::uint64_t last_seq_ = 0;
   std::uint64_t delivered_ = 0;
   Instant next_prune_{};
+  // When it was looked at last what both clocks say.
+  WallTime wall_at_;
+  Instant steady_at_;
   bool reaches_most_ = false;  // as of then
   std::size_t gathering_ = 0;
   queues::DeliveryQueues<Item> lanes_;  // of nodes and FASP servers

@@ -23,8 +23,14 @@ struct Place {
   std::string_view page;  // "" or "/1"
 };
 std::optional<Place> place_of(std::string_view path) {
-  const std::size_t at = path.find(kName);
+  const std::size_t at = path.rfind(kName);
   if (at == std::string_view::npos) return std::nullopt;
+  // The hashtag of that name has a page and an actor as others have.
+  const std::string_view actor = path.substr(0, at);
+  constexpr std::string_view kOfTag = "/tag/";
+  const bool is_tag = actor.starts_with(kOfTag) && actor.size() > kOfTag.size() &&
+                      actor.find('/', kOfTag.size()) == std::string_view::npos;
+  if (actor != "/actor" && !is_tag) return std::nullopt;
   const Place place{path.substr(0, at), path.substr(at + kName.size())};
   if (!place.page.empty() && place.page.front() != '/') return std::nullopt;
   return place;

@@ -20,7 +20,14 @@ Task<Result<void>> HashtagFollowers::load(std::function<void(const delivery::Fol
       visit(follower);
     }
   }
-  // Whose last follower went shortly before the node stopped.
+  // Whose first follower came shortly before the node stopped, or whose last one went.
+  std::vector<Tag> followed;
+  followers_.visit_tags([&](const Tag& tag, const auto& /*counts*/) {
+    if (followers_.has_people(tag) && !subscriber_.wanted().contains(tag)) followed.push_back(tag);
+  });
+  if (!followed.empty()) {
+    CO_TRY_VOID(co_await subscriber_.want(std::move(followed), kReason));
+  }
   std::vector<Tag> unwanted(subscriber_.wanted().begin(), subscriber_.wanted().end());
   std::erase_if(unwanted, [this](const Tag& tag) { return followers_.has_people(tag); });
   if (unwanted.empty()) co_return Result<void>();

@@ -726,6 +726,34 @@ TEST_F(AnnouncerTest, AnInboxThatIsGoneForAnHourIsReported) {
   EXPECT_THAT(lost.inboxes, ElementsAre(kNode));
 }
 
+// What is old goes by the date; what is owed must outlive a clock that somebody sets wrong for a while.
+TEST_F(AnnouncerTest, AClockThatIsSetAheadForAMinuteTakesNothingWithIt) {
+  announcer.start();
+  follow("cats"_tag, kNode, Via::kNode);
+  web.statuses[kNode] = 503;
+  take("https://author.example/1");
+  loop.run_for(std::chrono::minutes(5));
+  clock.set_skew(days(60));
+  loop.run_for(std::chrono::minutes(5));
+  clock.set_skew(Duration::zero());
+  loop.run_for(std::chrono::minutes(5));
+  EXPECT_THAT(run(stores->relay.feed(0, 10)).value(), SizeIs(1));
+}
+
+// What was so weeks ago says nothing of who follows there now.
+TEST_F(AnnouncerTest, WhoFollowsFromAnInboxThatAllHadLeftBeginsAnew) {
+  announcer.start();
+  follow("cats"_tag, kPeople, Via::kBoost);
+  web.statuses[kPeople] = 404;
+  enter("https://author.example/1");
+  followers.remove("cats"_tag, kPeople + "/of-somebody");
+  loop.run_for(days(4));
+  follow("cats"_tag, kPeople, Via::kBoost);
+  enter("https://author.example/2");
+  loop.run_for(std::chrono::hours(1));
+  EXPECT_THAT(lost.inboxes, IsEmpty());
+}
+
 TEST_F(AnnouncerTest, APostTakenBackIsUndone) {
   follow("cats"_tag, kPeople, Via::kBoost);
   enter("https://author.example/1");
