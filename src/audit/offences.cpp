@@ -116,9 +116,9 @@ Task<Result<void>> Offences::take(HttpRequest request) {
   CO_TRY(const json::object object, json::parse_object(request.body));
   CO_TRY(Evidence evidence, evidence_from_json(object));
   if (is_known(origin_of(evidence.head.actor), evidence.head.at)) co_return Result<void>();
-  if (considered_ >= kConsideredAtOnce)
+  const budget::Share place = concerned_.place_for(request.peer);
+  if (!place.is_granted())
     co_return fail(ErrorCode::kBusy, "other evidence is being looked at: send it again");
-  const Counted here(considered_);  // also if who asks is cut off
   Result<void> taken = co_await consider(std::move(evidence), request.peer);
   if (!taken && taken.error().code != ErrorCode::kBusy) ++counters_.refused;
   co_return taken;
@@ -178,17 +178,31 @@ Task<void> Concerned::tell(Evidence evidence, std::string path) {
   std::ranges::copy(neighbours(), std::back_inserter(told));
   const std::string body = json::serialize(to_json(evidence));
   std::set<std::string> origins{origin_of(notary_.actor())};
-  for (const ring::Contact& contact : told) {
-    if (!origins.insert(contact.origin()).second || rings_.is_blocked(contact.host)) continue;
-    if (origins.size() > kToldMax + 1) co_return;
-    Result<Url> url = Url::parse(contact.origin() + path);
-    if (!url) continue;
-    HttpCall call("POST", std::move(*url), clock_.now() + kAuditTimeout);
-    call.headers.add("Content-Type", "application/json");
-    call.body = body;
-    call.required_prefix = contact.address.prefix64();
-    co_await http_.send(std::move(call));  // who is away is told by others, or sees it
+  std::erase_if(told, [&](const ring::Contact& contact) {
+    return origins.size() > kToldMax || rings_.is_blocked(contact.host) ||
+           !origins.insert(contact.origin()).second;
+  });
+  for (unsigned tries = 0; !told.empty() && tries < kTellTries; ++tries) {
+    const Instant next = clock_.now() + tries * kTellAgain;
+    if (tries > 0) co_await clock_.sleep_until(next);
+    std::vector<ring::Contact> again;
+    for (const ring::Contact& contact : told) {
+      const bool is_told = co_await tell_one(contact, path, body);
+      if (!is_told) again.push_back(contact);
+    }
+    told = std::move(again);
   }
+}
+
+Task<bool> Concerned::tell_one(ring::Contact contact, std::string path, std::string body) {
+  Result<Url> url = Url::parse(contact.origin() + path);
+  if (!url) co_return true;
+  HttpCall call("POST", std::move(*url), clock_.now() + kAuditTimeout);
+  call.headers.add("Content-Type", "application/json");
+  call.body = std::move(body);
+  call.required_prefix = contact.address.prefix64();
+  const Result<HttpResponse> response = co_await http_.send(std::move(call));
+  co_return response && response->status < 500 && response->status != 429;
 }
 
 }  // namespace tagring::audit

@@ -15,7 +15,9 @@
 #include "base/json.hpp"
 #include "base/runtime.hpp"
 #include "belief/standing.hpp"
+#include "budget/manager.hpp"
 #include "hashtag/tag.hpp"
+#include "http/ip.hpp"
 #include "http/message.hpp"
 #include "overlay/ring_service.hpp"
 #include "redundancy/partition.hpp"
@@ -29,22 +31,37 @@ namespace tagring::audit {
 class Concerned {
  public:
   Concerned(storage::HistoryService& history, overlay::RingService& rings, const Notary& notary,
-            HttpClient& http, const Runtime& runtime)
-      : history_(history), rings_(rings), notary_(notary), http_(http), clock_(runtime.clock) {}
+            HttpClient& http, budget::Manager& budget, const Runtime& runtime)
+      : history_(history),
+        rings_(rings),
+        notary_(notary),
+        http_(http),
+        budget_(budget),
+        clock_(runtime.clock) {}
 
-  // Sends it to each of them. Who is away, and is concerned, finds it out some day.
+  // Sends it to each of them, again to who is busy or does not answer. Who is away for longer, and is
+  // concerned, finds it out some day.
   [[nodiscard]] Task<void> tell(Evidence evidence, std::string path);
+  // For what is asked of others, because somebody shows evidence: not granted if that one has enough already.
+  [[nodiscard]] budget::Share place_for(const IpAddress& sender) {
+    return {&budget_, budget::Resource::kLookUps, budget_.who(sender)};
+  }
   // The node at that origin, if it is a storage owner of that partition now.
   [[nodiscard]] Task<std::optional<ring::Contact>> owner(redundancy::Partition partition, std::string origin);
 
  private:
   static constexpr std::size_t kToldMax = 16;  // nodes
+  static constexpr unsigned kTellTries = 4;
+  static constexpr Duration kTellAgain = std::chrono::seconds(30);
   [[nodiscard]] std::vector<ring::Contact> neighbours() const;
+  // True if it has answered for good.
+  Task<bool> tell_one(ring::Contact contact, std::string path, std::string body);
 
   storage::HistoryService& history_;
   overlay::RingService& rings_;
   const Notary& notary_;
   HttpClient& http_;
+  budget::Manager& budget_;
   Clock& clock_;
 };
 
@@ -90,7 +107,6 @@ class Offences {
 
  private:
   static constexpr std::size_t kBytesMax = 1U << 16U;
-  static constexpr std::size_t kConsideredAtOnce = 2;
   static constexpr std::size_t kKeptMax = 1'000;
   // An owner of which that much newer evidence is there is proved again.
   static constexpr Duration kAgain = std::chrono::hours(1);
@@ -110,7 +126,6 @@ class Offences {
   Log& log_;
   std::map<std::string, Evidence> kept_;  // by origin, of each the latest
   Counters counters_;
-  std::size_t considered_ = 0;  // at the moment
   TaskGroup tasks_;
 };
 

@@ -14,6 +14,7 @@ namespace tagring::audit {
 namespace {
 
 constexpr std::size_t kPage = 1'000;
+constexpr unsigned kReadTries = 5;           // of an hour
 constexpr std::size_t kCachedMax = 200'000;  // leaves of all hours that are remembered
 
 storage::PostState state_of(const storage::HistoryEntry& entry) {
@@ -104,19 +105,17 @@ Task<Result<json::object>> SignedTreeHeads::prove(redundancy::Partition partitio
 // As it is now. An hour that has not changed since it was asked for is not read again.
 Task<Result<SignedTreeHeads::BucketPtr>> SignedTreeHeads::bucket(redundancy::Partition partition,
                                                                  std::int64_t hour) {
-  const storage::HourPlace place{partition.key(), hour};
-  std::vector<storage::HourRange> range{{place, place}};
-  CO_TRY(const std::vector<storage::HourDigest> now, co_await history_.digests(std::move(range), hour));
+  CO_TRY(const storage::HourDigest now, co_await digest_of(partition, hour));
   CO_TRY(const storage::HistoryStore::Bucket first,
          co_await history_.bucket(partition, hour, std::nullopt, 1));
   const std::pair name(partition, hour);
   const auto known = buckets_.find(name);
-  if (known != buckets_.end() && known->second->digest == now.front() &&
+  if (known != buckets_.end() && known->second->digest == now &&
       known->second->kept_from == first.kept_from && known->second->begun == first.begun &&
       known->second->corrected == first.corrected.size())
     co_return known->second;
   const std::uint64_t forgotten = forgotten_;
-  CO_TRY(BucketPtr fresh, co_await read(partition, hour, now.front()));
+  CO_TRY(BucketPtr fresh, co_await read(partition, hour));
   if (forgotten != forgotten_) co_return co_await bucket(std::move(partition), hour);
   while (!buckets_.empty() && cached_ + fresh->leaves.size() + 1 > kCachedMax) {
     drop_some(buckets_, [this](const auto& entry) {
@@ -130,25 +129,42 @@ Task<Result<SignedTreeHeads::BucketPtr>> SignedTreeHeads::bucket(redundancy::Par
   co_return fresh;
 }
 
+Task<Result<storage::HourDigest>> SignedTreeHeads::digest_of(redundancy::Partition partition,
+                                                             std::int64_t hour) {
+  const storage::HourPlace place{partition.key(), hour};
+  std::vector<storage::HourRange> range{{place, place}};
+  CO_TRY(const std::vector<storage::HourDigest> digests, co_await history_.digests(std::move(range), hour));
+  co_return digests.front();
+}
+
+// What is corrected or moved between two pages, after it had been promised to somebody, would be in none of
+// them, and a head without it is evidence against this node: so nothing may have changed at the end. What was
+// let go meanwhile is older than that says.
 Task<Result<SignedTreeHeads::BucketPtr>> SignedTreeHeads::read(redundancy::Partition partition,
-                                                               std::int64_t hour,
-                                                               storage::HourDigest digest) {
+                                                               std::int64_t hour) {
   auto bucket = std::make_shared<Bucket>();
-  bucket->digest = digest;
-  std::optional<storage::HistoryCursor> after;
   std::vector<crypto::Hash256> corrected;
-  for (;;) {
-    CO_TRY(const storage::HistoryStore::Bucket page, co_await history_.bucket(partition, hour, after, kPage));
-    // That of the last page: what was let go meanwhile is older than that.
-    bucket->kept_from = page.kept_from;
-    bucket->begun = page.begun;
-    if (!after) corrected = page.corrected;
-    for (const storage::HistoryEntry& entry : page.entries)
-      bucket->leaves.push_back({storage::post_id(entry.uri), state_of(entry)});
-    if (page.entries.size() < kPage) break;
-    after = storage::HistoryCursor::of(page.entries.back());
+  for (unsigned tries = 0;; ++tries) {
+    if (tries == kReadTries) co_return fail(ErrorCode::kBusy, "that hour is changing; ask again soon");
+    CO_TRY(bucket->digest, co_await digest_of(partition, hour));
+    bucket->leaves.clear();
+    std::optional<storage::HistoryCursor> after;
+    do {
+      CO_TRY(const storage::HistoryStore::Bucket page,
+             co_await history_.bucket(partition, hour, after, kPage));
+      for (const storage::HistoryEntry& entry : page.entries)
+        bucket->leaves.push_back({storage::post_id(entry.uri), state_of(entry)});
+      after.reset();
+      if (page.entries.size() == kPage) after = storage::HistoryCursor::of(page.entries.back());
+    } while (after);
+    CO_TRY(storage::HistoryStore::Bucket last, co_await history_.bucket(partition, hour, std::nullopt, 1));
+    CO_TRY(const storage::HourDigest now, co_await digest_of(partition, hour));
+    bucket->kept_from = last.kept_from;
+    bucket->begun = last.begun;
+    corrected = std::move(last.corrected);
+    bucket->corrected = corrected.size();
+    if (now == bucket->digest && bucket->leaves.size() == now.posts) break;
   }
-  bucket->corrected = corrected.size();
   co_return co_await workers_.run([bucket, corrected = std::move(corrected)] {
     std::ranges::sort(bucket->leaves);
     // What has come back is there.

@@ -67,8 +67,8 @@ class SignedTreeHeads {
   };
   using BucketPtr = std::shared_ptr<const Bucket>;
   Task<Result<BucketPtr>> bucket(redundancy::Partition partition, std::int64_t hour);
-  Task<Result<BucketPtr>> read(redundancy::Partition partition, std::int64_t hour,
-                               storage::HourDigest digest);
+  Task<Result<storage::HourDigest>> digest_of(redundancy::Partition partition, std::int64_t hour);
+  Task<Result<BucketPtr>> read(redundancy::Partition partition, std::int64_t hour);
   Task<Result<json::object>> prove(redundancy::Partition partition, std::int64_t hour,
                                    std::vector<crypto::Hash256> ids);
 

@@ -97,6 +97,13 @@ Task<Result<void>> SqliteHistoryStore::save_set(redundancy::StorageSet set) {
   });
 }
 
+Task<Result<void>> SqliteHistoryStore::drop_set(Tag tag) {
+  return database_.write([tag = std::move(tag)](Connection& db) -> Result<void> {
+    TRY_VOID(db.run("DELETE FROM history_sets WHERE tag = ?", tag.canonical()));
+    return {};
+  });
+}
+
 Task<Result<std::vector<redundancy::StorageSet>>> SqliteHistoryStore::sets() {
   return database_.read([](Connection& db) -> Result<std::vector<redundancy::StorageSet>> {
     return all_rows<redundancy::StorageSet>(

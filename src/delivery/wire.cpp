@@ -84,7 +84,7 @@ Result<std::vector<FeedEntry>> feed_from_json(const json::value* list) {
     TRY(Tag tag, Tag::parse(text("tag")));
     const auto seq = json::get_int(item, "seq");
     const auto published = json::get_int(item, "published");
-    if (!seq || !published || *seq < 0 || !Url::parse(text("uri"))) {
+    if (!seq || !published || *seq < 0 || text("uri").empty()) {
       return fail(ErrorCode::kInvalid, "an item lacks 'seq', 'published' or 'uri'");
     }
     const Op op = text("op") == "remove" ? Op::kRemove : Op::kAdd;

@@ -51,9 +51,9 @@ Task<void> AntiEntropy::reconcile_all() {
     if (serving) work.push_back({vserver->self(), *serving});
   }
   for (const Work& part : work) {
-    const std::vector<std::string> origins =
+    const Transfer::Sources known =
         co_await transfer_.sources(Ring::kStorage, part.requester.id, part.positions);
-    for (const std::string& origin : origins) {
+    for (const auto& [origin, copies] : known.copies) {
       for (const Segment& keys : key_segments(part.positions, kept_.copies())) {
         const Result<void> done = co_await reconcile_with(origin, part.requester, keys);
         if (!done) log_.debug("reconciling_failed", {{"with", origin}, {"because", done.error().message}});
@@ -75,7 +75,7 @@ Task<Result<std::vector<Difference>>> AntiEntropy::ask_replica(std::string origi
   CO_TRY(std::vector<Difference> differences, differences_from_json(answer, asked));
   for (Difference& difference : differences) {
     for (const storage::HistoryEntry& entry : difference.entries) {
-      CO_TRY_VOID(check_item(keys, entry.partition, entry.uri, entry.author));
+      CO_TRY_VOID(check_item(keys, entry.partition));
     }
     kept_.leave_out_moved(&difference.entries);
   }

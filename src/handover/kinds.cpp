@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "delivery/wire.hpp"
+#include "fediverse/vocabulary.hpp"
 #include "handover/comparison.hpp"
 #include "hashtag/tag.hpp"
 #include "http/url.hpp"
@@ -77,10 +78,12 @@ Task<Result<void>> FollowersKind::absorb(Request* request, std::string /*origin*
                          (*last == next.tag && request->after < next.actor)));
     request->after_tag = next.tag.canonical();
     request->after = next.actor;
-    CO_TRY_VOID(check_item(request->segment, next.tag, next.actor, next.inbox));
+    CO_TRY_VOID(check_item(request->segment, next.tag));
     // What this node followed at the old owner it now owns itself.
     const bool is_own = origin_of(next.actor) == request->requester.origin();
-    if (!is_own && !rings_.is_blocked_at(next.actor)) followers.push_back(std::move(next));
+    const bool is_of_one_server = fediverse::is_same_origin(next.actor, next.inbox);
+    if (!is_own && is_of_one_server && !rings_.is_blocked_at(next.actor))
+      followers.push_back(std::move(next));
   }
   co_return co_await lists_.add(std::move(followers));
 }
@@ -98,12 +101,12 @@ Task<Result<void>> FeedKind::absorb(Request* request, std::string origin, json::
   CO_TRY(const std::vector<delivery::FeedEntry> entries, delivery::feed_from_json(&list));
   std::uint64_t last = feed_place(*request);
   std::vector<delivery::TagEvent> events;
-  belief::PostChecker::Relayed relayed;  // of which half, it is not asked: it may be one no more
+  belief::PostChecker::Relayed relayed;  // or it was
   for (const delivery::FeedEntry& entry : entries) {
     CO_TRY_VOID(in_order(last < entry.seq));
     last = entry.seq;
-    CO_TRY_VOID(check_item(request->segment, entry.event.tag, entry.event.uri, entry.event.author));
-    relayed[entry.event.tag] = redundancy::kBothHalves;
+    CO_TRY_VOID(check_item(request->segment, entry.event.tag));
+    relayed[entry.event.tag] = request->halves;
     if (entry.event.is_sound()) events.push_back(entry.event);
   }
   request->after = std::to_string(last);
@@ -126,6 +129,7 @@ Task<Result<json::object>> SetsKind::page(Request request) {
       {"items", redundancy::to_json(kept_.sets_at(request.segment, after_tag, page_size()))}};
 }
 
+// One set that is not taken is no reason to go without the history.
 Task<Result<void>> SetsKind::absorb(Request* request, std::string /*origin*/, json::array items) {
   const json::value list = std::move(items);
   CO_TRY(std::vector<redundancy::StorageSet> sets, kept_.hints().sets_from(&list));
@@ -133,7 +137,12 @@ Task<Result<void>> SetsKind::absorb(Request* request, std::string /*origin*/, js
     CO_TRY(const std::optional<Tag> last, tag_of(request->after_tag));
     CO_TRY_VOID(in_order(!last || *last < set.tag));
     request->after_tag = set.tag.canonical();
-    CO_TRY_VOID(co_await kept_.adopt(std::move(set)));
+    if (!storage::KeptPartitions::has_place_in(request->segment, set)) continue;
+    const Result<void> adopted = co_await kept_.adopt(std::move(set));
+    if (adopted || adopted.error().code == ErrorCode::kInvalid ||
+        adopted.error().code == ErrorCode::kTooLarge)
+      continue;
+    co_return adopted;
   }
   co_return Result<void>();
 }
@@ -166,7 +175,7 @@ Task<Result<void>> HistoryKind::absorb(Request* request, std::string origin, jso
   }
   CO_TRY(std::optional<storage::HistoryCursor> after, cursor_of(request->after));
   for (const storage::HistoryEntry& entry : entries) {
-    CO_TRY_VOID(check_item(request->segment, entry.partition, entry.uri, entry.author));
+    CO_TRY_VOID(check_item(request->segment, entry.partition));
     CO_TRY_VOID(in_order(!last || is_before(request->segment, last->key(), entry.partition.key()) ||
                          (*last == entry.partition && after && after->before(entry))));
     last = entry.partition;

@@ -27,7 +27,8 @@ class ReadSegments {
 
   // A new owner has asked what comes after the last post of these keys, and so has all before it.
   void note(const Segment& keys) {
-    while (!reads_.empty() && clock_.now() - reads_.front().at > kPatience) reads_.pop_front();
+    while (!reads_.empty() && (clock_.now() - reads_.front().at > kKept || reads_.size() >= kMost))
+      reads_.pop_front();
     reads_.push_back({keys, clock_.now()});
   }
   // Somebody has read all of these keys since then.
@@ -37,6 +38,8 @@ class ReadSegments {
   }
 
  private:
+  static constexpr Duration kKept = std::chrono::hours(1);  // a place is not handed over for longer
+  static constexpr std::size_t kMost = 4'096;
   struct Read {
     Segment keys;
     Instant at;

@@ -25,7 +25,8 @@ ReassignQueue::ReassignQueue(delivery::Store& store, storage::HistoryStore& hist
 }
 
 void ReassignQueue::start(overlay::RingService& rings) {
-  for (const auto& [ring, positions] : owed_) tasks_.spawn("reassign_owed", pay(ring, positions));
+  for (const auto& [ring, positions] : owed_)
+    tasks_.spawn("reassign_owed", pay(ring, positions, clock_.now()));
   std::vector<std::pair<Ring, RingId>> given_up;
   for (const auto& [place, positions] : owned_) {
     const bool stands = std::ranges::any_of(rings.of(place.first).vservers(), [&](const auto& vserver) {
@@ -33,7 +34,8 @@ void ReassignQueue::start(overlay::RingService& rings) {
     });
     if (!stands) given_up.push_back(place);
   }
-  for (const auto& place : given_up) gave_up(place.first, place.second, Segment(owned_.at(place)));
+  for (const auto& place : given_up)
+    gave_up(place.first, place.second, Segment(owned_.at(place)), clock_.now());
 }
 
 Task<void> ReassignQueue::stop() {
@@ -47,24 +49,29 @@ void ReassignQueue::segment_changed(Ring ring, const ring::Vserver& vserver) {
   const auto [entry, is_new] = owned_.try_emplace({ring, vserver.self().id}, *now);
   const Segment before = std::exchange(entry->second, *now);
   const bool smaller = !is_new && now->from != before.from && now->from != now->to && covers(before, *now);
-  if (smaller) owe(ring, {before.from, now->from});
+  if (smaller) owe(ring, {before.from, now->from}, clock_.now());
   if (is_new || before != *now) save();
 }
 
-void ReassignQueue::gave_up(Ring ring, const RingId& vserver, const Segment& positions) {
+void ReassignQueue::gave_up(Ring ring, const RingId& vserver, const Segment& positions, Instant since) {
   owned_.erase({ring, vserver});
-  owe(ring, positions);
+  owe(ring, positions, since);
   save();
 }
 
-void ReassignQueue::owe(Ring ring, const Segment& positions) {
-  owed_.emplace_back(ring, positions);
-  tasks_.spawn("reassign_owed", pay(ring, positions));
+void ReassignQueue::handed_over(Ring ring, const RingId& vserver) {
+  owned_.erase({ring, vserver});
+  save();
 }
 
-Task<void> ReassignQueue::pay(Ring ring, Segment positions) {
-  const Instant since = clock_.now();
-  const Instant later = since + ReadSegments::kPatience;
+void ReassignQueue::owe(Ring ring, const Segment& positions, Instant since) {
+  owed_.emplace_back(ring, positions);
+  tasks_.spawn("reassign_owed", pay(ring, positions, since));
+}
+
+// Of history, only what nobody has read to its end since then.
+Task<void> ReassignQueue::pay(Ring ring, Segment positions, Instant since) {
+  const Instant later = clock_.now() + ReadSegments::kPatience;
   co_await clock_.sleep_until(later);
   for (const Segment& keys : key_segments(positions, options_.replicas.at(ring))) {
     bool paid = ring == Ring::kStorage && reads_.has(keys, since);

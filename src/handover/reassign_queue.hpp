@@ -39,15 +39,16 @@ class ReassignQueue {
   // history of what was lost, unless that history is fetched.
   void segment_changed(Ring ring, const ring::Vserver& vserver);
   // After the node has given up a vserver that owned these positions.
-  void gave_up(Ring ring, const RingId& vserver, const Segment& positions);
+  void gave_up(Ring ring, const RingId& vserver, const Segment& positions, Instant since);
+  void handed_over(Ring ring, const RingId& vserver);
   [[nodiscard]] Task<void> stop();
 
  private:
   // False if the disk failed, and not all of it is owed.
   Task<bool> feed(Segment keys);
   Task<bool> history(Segment keys);
-  void owe(Ring ring, const Segment& positions);
-  Task<void> pay(Ring ring, Segment positions);
+  void owe(Ring ring, const Segment& positions, Instant since);
+  Task<void> pay(Ring ring, Segment positions, Instant since);
   void read(std::string_view saved);
   void save();
   [[nodiscard]] std::string text() const;

@@ -8,6 +8,7 @@
 #include "base/result.hpp"
 #include "base/ring_id.hpp"
 #include "redundancy/partition.hpp"
+#include "redundancy/relay_place.hpp"
 #include "ring/contact.hpp"
 
 namespace tagring::handover {
@@ -21,17 +22,19 @@ struct Request {
   // Where the last page ended; empty at first. What that means is for the kind to say.
   std::string after_tag;
   std::string after;
-  json::object question;    // kind "hours" (handover/comparison.hpp)
-  std::size_t sources = 1;  // that are asked for the same; this is not sent
+  json::object question;  // kind "hours" (handover/comparison.hpp)
+  // Not sent: how many are asked for the same, and for which halves of the relays this one speaks.
+  std::size_t sources = 1;
+  redundancy::RelayHalves halves = redundancy::kBothHalves;
 };
 
 json::object to_json(const Request& request, const std::string& network);
 // kInvalid if it is malformed, or of another network or version. Who asks is not looked at, nor is the kind.
 Result<Request> request_from_json(const json::object& body, const std::string& network);
 
-// A transferred item, of a hashtag or a partition of one, belongs to the segment that was asked for, and its
-// two URLs (post and author, or follower and inbox) to one server: kInvalid otherwise.
-Result<void> check_item(const Segment& segment, const redundancy::Partition& item, const std::string& url,
-                        const std::string& other);
+// A transferred item, of a hashtag or a partition of one, belongs to the segment that was asked for: kInvalid
+// otherwise. What else may be wrong with it is a matter of that item, and of who takes it: what was kept by
+// other rules is no reason to hear nothing of all the rest.
+Result<void> check_item(const Segment& segment, const redundancy::Partition& item);
 
 }  // namespace tagring::handover

@@ -46,13 +46,17 @@ Task<void> Transfer::fill(Ring ring, RingId id) {
   unsigned attempts = 0;
   while (const std::optional<Segment> gap = vserver.missing()) {
     const std::uint64_t rivals_met = vserver.rivals_met();
-    const std::vector<std::string> origins = co_await sources(ring, id, *gap);
-    Round round{origins.size(), clock_.now()};
-    std::vector<Task<Result<void>>> fetches;
-    for (const std::string& origin : origins)
-      fetches.push_back(fetch_in_round(origin, ring, vserver.self(), *gap, round));
-    const std::vector<Result<void>> fetched = co_await all_of(std::move(fetches));
-    const bool complete = std::ranges::all_of(fetched, &Result<void>::has_value);
+    Sources known = co_await sources(ring, id, *gap);
+    bool complete = known.are_all;
+    // Who is not found yet may be all that has it.
+    if (complete || attempts + 1 >= options_.attempts_max) {
+      Round round{std::move(known.copies), clock_.now()};
+      std::vector<Task<Result<void>>> fetches;
+      for (const auto& [origin, copies] : round.sources)
+        fetches.push_back(fetch_in_round(origin, ring, vserver.self(), *gap, round));
+      const std::vector<Result<void>> fetched = co_await all_of(std::move(fetches));
+      complete = complete && std::ranges::all_of(fetched, &Result<void>::has_value);
+    }
     if (complete || ++attempts >= options_.attempts_max) {
       vserver.fetched(*gap, rivals_met);
       attempts = 0;
@@ -66,28 +70,29 @@ Task<void> Transfer::fill(Ring ring, RingId id) {
 
 // Who may hold data of the positions: the successor, who owned them before, whoever answered for them without
 // knowing of us, and the owners of the other replicas.
-Task<std::vector<std::string>> Transfer::sources(Ring ring, RingId id, Segment positions) {
+Task<Transfer::Sources> Transfer::sources(Ring ring, RingId id, Segment positions) {
   ring::Membership& membership = rings_.of(ring);
   const ring::Vserver& vserver = *membership.find(id);
-  std::set<std::string> origins;
-  if (!vserver.successors().empty()) origins.insert(vserver.successors().front().origin());
-  for (const ring::Contact& rival : vserver.rivals()) origins.insert(rival.origin());
+  Sources known;
+  if (!vserver.successors().empty()) known.copies[vserver.successors().front().origin()].insert(0);
+  for (const ring::Contact& rival : vserver.rivals()) known.copies[rival.origin()].insert(0);
   const unsigned count = replicas(ring);
   for (unsigned i = 1; i < count; ++i) {
     const Segment shifted{replica_key(positions.from, i, count), replica_key(positions.to, i, count)};
     RingId reached = shifted.from;
     for (std::size_t step = 0; step < kWalkMax; ++step) {
       const Result<ring::Owner> owner = co_await membership.find_owner(reached + RingId::power_of_two(0));
+      known.are_all = known.are_all && owner;
       if (!owner) break;
-      origins.insert(owner->contact.origin());
+      known.copies[owner->contact.origin()].insert(i);
       const bool wrapped = owner->segment.from == owner->segment.to;
       if (wrapped || owner->segment.contains(shifted.to)) break;
       reached = owner->segment.to;
     }
   }
-  origins.erase(vserver.self().origin());
-  std::erase_if(origins, [this](const std::string& origin) { return rings_.is_blocked_at(origin); });
-  co_return std::vector<std::string>(origins.begin(), origins.end());
+  known.copies.erase(vserver.self().origin());
+  std::erase_if(known.copies, [this](const auto& source) { return rings_.is_blocked_at(source.first); });
+  co_return known;
 }
 
 Instant Transfer::Round::end() const {
@@ -110,15 +115,17 @@ Task<Result<void>> Transfer::fetch_in_round(std::string origin, Ring ring, ring:
 Task<Result<void>> Transfer::fetch_from(std::string origin, Ring ring, ring::Contact requester,
                                         Segment positions, const Round& round) {
   Request request;
-  request.sources = round.sources;
+  request.sources = round.sources.size();
   request.ring = ring;
   request.requester = std::move(requester);
   if (ring == Ring::kStorage) {
     request.segment = positions;
     CO_TRY_VOID(co_await fetch(origin, request, kinds_.sets, round));
   }
-  for (const Segment& segment : key_segments(positions, replicas(ring))) {
-    request.segment = segment;
+  const std::vector<Segment> segments = key_segments(positions, replicas(ring));
+  for (std::size_t i = 0; i < segments.size(); ++i) {
+    request.segment = segments[i];
+    if (ring == Ring::kRelay) request.halves = halves(round.sources.at(origin), i);
     if (ring == Ring::kStorage) {
       CO_TRY_VOID(co_await fetch(origin, request, kinds_.history, round));
       continue;
@@ -127,6 +134,16 @@ Task<Result<void>> Transfer::fetch_from(std::string origin, Ring ring, ring::Con
     CO_TRY_VOID(co_await fetch(origin, request, kinds_.feed, round));
   }
   co_return Result<void>();
+}
+
+// Of the relays at rest of the keys whose copy `index` is fetched. Those who stood at one place one after the
+// other, or say so, are one voice.
+redundancy::RelayHalves Transfer::halves(const std::set<unsigned>& copies, std::size_t index) const {
+  const unsigned count = options_.relay_replicas;
+  redundancy::RelayHalves halves = 0;
+  for (const unsigned copy : copies)
+    halves |= redundancy::half_of_relay((static_cast<unsigned>(index) + copy) % count, count);
+  return halves;
 }
 
 // `kind` and `round` live as long as this. kTooLarge if there is no end of it while the round lasts.
@@ -172,7 +189,7 @@ Task<Result<void>> Transfer::fetch_partition(std::string origin, ring::Contact r
     const std::size_t count = entries.size();
     fetched_ += count;
     for (storage::HistoryEntry& entry : entries) {
-      CO_TRY_VOID(check_item(request.segment, entry.partition, entry.uri, entry.author));
+      CO_TRY_VOID(check_item(request.segment, entry.partition));
       if (last && !last->before(entry))
         co_return fail(ErrorCode::kInvalid, "a page of a transfer does not move on");
       last = storage::HistoryCursor::of(entry);
@@ -214,7 +231,7 @@ Task<Result<void>> Transfer::take_over_from(Ring ring, ring::Contact leaver, rin
   if (last != taken_over_.end() && last->second.leaver == leaver && last->second.segment == segment &&
       clock_.now() - last->second.done < kPatience)
     co_return Result<void>();
-  const Round round{1, clock_.now()};
+  const Round round{{{leaver.origin(), {0}}}, clock_.now()};
   CO_TRY_VOID(co_await fetch_from(leaver.origin(), ring, std::move(asked), segment, round));
   taken_over_.insert_or_assign(taker, TakenOver{std::move(leaver), segment, clock_.now()});
   co_return Result<void>();

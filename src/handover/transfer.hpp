@@ -61,8 +61,13 @@ class Transfer {
                                                    redundancy::Partition from, redundancy::Partition to,
                                                    std::uint64_t version);
 
-  // Origins of who may hold data of a vserver's positions.
-  [[nodiscard]] Task<std::vector<std::string>> sources(Ring ring, RingId vserver, Segment positions);
+  // Who may hold data of a vserver's positions.
+  struct Sources {
+    // By origin: for which copies, 0 of those that stand at these positions, 1 at the next equidistant ones.
+    std::map<std::string, std::set<unsigned>> copies;
+    bool are_all = true;  // else there are others, who could not be looked up
+  };
+  [[nodiscard]] Task<Sources> sources(Ring ring, RingId vserver, Segment positions);
   // One request, and its answer.
   [[nodiscard]] Task<Result<json::object>> ask(std::string origin, Request request);
 
@@ -71,7 +76,7 @@ class Transfer {
  private:
   // Those who are asked for the same data at once.
   struct Round {
-    std::size_t sources = 1;
+    std::map<std::string, std::set<unsigned>> sources;
     Instant begun;
     std::optional<Instant> first_done = std::nullopt;
 
@@ -90,6 +95,7 @@ class Transfer {
                                 const Round& round);
   Task<Result<void>> fetch(std::string origin, Request request, FetchedKind& kind, const Round& round);
   [[nodiscard]] unsigned replicas(Ring ring) const;
+  [[nodiscard]] redundancy::RelayHalves halves(const std::set<unsigned>& copies, std::size_t index) const;
 
   Options options_;
   overlay::RingService& rings_;

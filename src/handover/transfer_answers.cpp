@@ -83,9 +83,9 @@ Task<Result<void>> TransferAnswers::may_have(Ring ring, RingId requester, Kind::
       const RingId begin = positions.from + RingId::power_of_two(0);
       const Result<ring::Owner> first = co_await rings_.of(ring).find_owner(begin);
       if (first && first->contact.id == requester) co_return Result<void>();
-      rings_.of(ring).forget_route(begin);
+      rings_.of(ring).doubt_route(begin);
     }
-    rings_.of(ring).forget_route(positions.to);  // what was believed may be old: the requester will ask again
+    rings_.of(ring).doubt_route(positions.to);  // what was believed may be old: the requester will ask again
   }
   co_return fail(ErrorCode::kBusy, "as far as this node knows, you do not own that segment");
 }

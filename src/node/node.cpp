@@ -107,7 +107,6 @@ Node::~Node() = default;
 Task<Result<void>> Node::start() {
   CO_TRY_VOID(co_await load());
   loaded_ = true;
-  parts_->handover.reassign.start(parts_->rings.service);
   // Where it has left them for another, it would come back in that one's place.
   if (parts_->instances.moving.is_on_rings()) {
     parts_->rings.service.start();
@@ -115,6 +114,7 @@ Task<Result<void>> Node::start() {
   } else {
     parts_->rings.service.stay_away();
   }
+  parts_->handover.reassign.start(parts_->rings.service);  // it knows by now where it stands
   parts_->relay.announcer.start();
   parts_->relay.followers.start();
   parts_->instances.consents.start();

@@ -36,8 +36,12 @@ void NodeWiring::note_neighbours() {
   parts_.speech.budget.set_neighbours(neighbours);
 }
 
-void NodeWiring::gave_up(Ring ring, const RingId& vserver, const Segment& positions) {
-  parts_.handover.reassign.gave_up(ring, vserver, positions);
+void NodeWiring::handed_over(Ring ring, const RingId& vserver) {
+  parts_.handover.reassign.handed_over(ring, vserver);
+}
+
+void NodeWiring::gave_up(Ring ring, const RingId& vserver, const Segment& positions, Instant since) {
+  parts_.handover.reassign.gave_up(ring, vserver, positions, since);
 }
 
 Task<Result<void>> NodeWiring::take_over(Ring ring, ring::Contact asked, ring::TakeOver request) {

@@ -24,7 +24,8 @@ class NodeWiring final : public Wiring {
 
   // --- overlay::Observer ---
   void segment_changed(Ring ring, ring::Vserver& vserver) override;
-  void gave_up(Ring ring, const RingId& vserver, const Segment& positions) override;
+  void gave_up(Ring ring, const RingId& vserver, const Segment& positions, Instant since) override;
+  void handed_over(Ring ring, const RingId& vserver) override;
   Task<Result<void>> take_over(Ring ring, ring::Contact asked, ring::TakeOver request) override;
   Task<Result<ring::Load>> load_of(Ring ring, Segment segment) override;
   [[nodiscard]] bool is_blocked(std::string_view host) const override;

@@ -32,7 +32,7 @@ Rings::Rings(const config::Config& config, std::uint64_t incarnation, const Envi
 
 RelayRole::RelayRole(const config::Config& config, const Environment& world, Wiring& wiring, Speech& speech,
                      Rings& rings)
-    : places(rings.service, rings.relays, speech.identity.origin()),
+    : places(rings.service, rings.relays, speech.identity.origin(), speech.budget),
       owners({queue_options(world.bounds)}, world.stores.relay, {rings.service, rings.relays, rings.storage},
              speech.client, wiring, speech.runtime),
       partials({config.followers_sync, {}}, speech.followers, speech.identity, speech.authenticator, wiring,
@@ -61,7 +61,7 @@ StorageRole::StorageRole(const config::Config& config, const Environment& world,
                          Speech& speech, Rings& rings, RelayRole& relay)
     : kept(world.stores.history, rings.storage, rings.service, speech.runtime, world.bounds.moved_rows),
       disputes(world.stores.history, relay.origins, speech.runtime, world.bounds.disputes),
-      calls(rings.storage, rings.service, speech.client, world.clock),
+      calls(rings.storage, rings.service, speech.client, speech.budget, world.clock),
       redundancy(storage_options(config), kept, calls, speech.authenticator, wiring, speech.runtime),
       owner(world.stores.history, kept, redundancy, disputes, relay.redundancy, relay.checker),
       retention(retention_options(config, world), world.stores.history, speech.runtime),
@@ -78,7 +78,7 @@ Auditing::Auditing(const Environment& world, Wiring& wiring, Speech& speech, Rin
       questions(rings.storage, speech.keys, rings.service, notary, world.clock),
       judge(rings.storage, world.stores.relay, world.http, world.clock),
       questioning(questions, judge, storage.history, rings.storage),
-      concerned(storage.history, rings.service, notary, world.http, speech.runtime),
+      concerned(storage.history, rings.service, notary, world.http, speech.budget, speech.runtime),
       offences(world.stores.receipts, questions, concerned, relay.origins.standing(), notary, speech.runtime),
       audit(gatherer, questioning, judge, offences, world.stores.receipts, world.clock),
       samples(world.stores.receipts, storage.history, rings.storage, speech.runtime),

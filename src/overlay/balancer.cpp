@@ -365,11 +365,12 @@ Task<Result<void>> Balancer::give_up(Ring ring, std::uint8_t number) {
   for (const auto& vserver : rings_.of(ring).vservers()) {
     if (vserver->self().vserver == number) id = vserver->self().id;
   }
+  const Instant since = clock_.now();
   const Result<Segment> owned = co_await rings_.give_up_place(ring, number);
   places(ring).leaving.reset();
   const Result<void> saved = co_await save();
   if (!owned) co_return std::unexpected(owned.error());
-  rings_.observer().gave_up(ring, id, *owned);
+  rings_.observer().gave_up(ring, id, *owned, since);
   co_return saved;
 }
 

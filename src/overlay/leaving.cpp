@@ -50,14 +50,18 @@ Task<Result<void>> RingService::leave_place(Ring ring, ring::Vserver* vserver) {
   const bool was_member = vserver->is_member();
   Result<void> taken;
   if (was_member) taken = co_await hand_over(ring, vserver);
-  if (taken && was_member) ++left_[ring].handed_over;
+  if (taken && was_member) {
+    ++left_[ring].handed_over;
+    observer_.handed_over(ring, vserver->self().id);
+  }
   if (!taken) {
     const ring::Contact& self = vserver->self();
     log_.warn("not_handed_over", {{"ring", ring::to_string(ring)},
                                   {"vserver", std::to_string(self.vserver)},
                                   {"because", taken.error().message}});
     left_[ring].not_handed_over.push_back({{"vserver", self.vserver}, {"because", taken.error().message}});
-    if (const std::optional<Segment> owned = vserver->owned()) observer_.gave_up(ring, self.id, *owned);
+    if (const std::optional<Segment> owned = vserver->owned())
+      observer_.gave_up(ring, self.id, *owned, clock_.now());
   }
   co_await step_down(ring, vserver);
   co_return Result<void>();

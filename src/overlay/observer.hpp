@@ -15,8 +15,11 @@ class Observer {
   virtual ~Observer() = default;
   // A vserver of this node owns other keys than before.
   virtual void segment_changed(Ring ring, ring::Vserver& vserver) = 0;
-  // The node has given up a vserver that owned these positions.
-  virtual void gave_up(Ring ring, const RingId& vserver, const Segment& positions) = 0;
+  // The node has given up a vserver that owned these positions. `since`: nothing was written to them here
+  // after that.
+  virtual void gave_up(Ring ring, const RingId& vserver, const Segment& positions, Instant since) = 0;
+  // The node leaves, and another one has all that the vserver owned.
+  virtual void handed_over(Ring ring, const RingId& vserver) = 0;
   // Fetches what a leaver owns, on behalf of the vserver that was asked.
   virtual Task<Result<void>> take_over(Ring ring, ring::Contact asked, ring::TakeOver request) = 0;
   // What keys that this node owns cost it, of what it bears.

@@ -46,6 +46,7 @@ class StorageHints {
   // What this node keeps of the tag as storage owner; at rest if that is nothing.
   [[nodiscard]] StorageSet kept(const Tag& tag) const;
   void keep(StorageSet set);
+  void keep_nothing(const Tag& tag) { kept_.erase(tag); }
 
   // The latest that this node has heard or keeps. A set counts when every owner at rest has it on disk; so of
   // three or more that have spoken lately, one is not believed against all others.

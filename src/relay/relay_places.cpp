@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "http/url.hpp"
+
 namespace tagring::relay {
 
 std::vector<unsigned> RelayPlaces::own_places(const Tag& tag, unsigned relays) const {
@@ -23,17 +25,30 @@ double RelayPlaces::vservers() const {
 }
 
 Task<std::vector<std::string>> RelayPlaces::origins(Tag tag, unsigned relays, unsigned first, unsigned step) {
-  std::vector<std::string> found;
+  const Origins found = co_await find_origins(std::move(tag), relays, first, step);
+  co_return found.origins;
+}
+
+Task<std::optional<std::vector<std::string>>> RelayPlaces::all_origins(Tag tag, unsigned relays) {
+  const Origins found = co_await find_origins(std::move(tag), relays, 0, 1);
+  co_return found.are_all ? std::optional(found.origins) : std::nullopt;
+}
+
+Task<RelayPlaces::Origins> RelayPlaces::find_origins(Tag tag, unsigned relays, unsigned first,
+                                                     unsigned step) {
+  Origins all;
+  std::vector<std::string>& found = all.origins;
   const RingId key = tag.key();
   for (unsigned i = first; i < relays; i += step) {
     const Result<ring::Owner> owner =
         co_await rings_.of(Ring::kRelay).find_owner(replica_key(key, i, relays));
+    all.are_all = all.are_all && owner;
     if (!owner) continue;
     const std::string origin = owner->contact.origin();
     const bool known = origin == own_ || std::ranges::find(found, origin) != found.end();
     if (!known && !rings_.is_blocked_at(origin)) found.push_back(origin);
   }
-  co_return found;
+  co_return all;
 }
 
 Task<Result<void>> RelayPlaces::check_place(Tag tag, std::string origin, unsigned index, unsigned of) {
@@ -42,9 +57,15 @@ Task<Result<void>> RelayPlaces::check_place(Tag tag, std::string origin, unsigne
     const Result<ring::Owner> owner = co_await rings_.of(Ring::kRelay).find_owner(key);
     if (!owner) co_return fail(ErrorCode::kBusy, "the relay's place could not be looked up");
     if (owner->contact.origin() == origin) co_return Result<void>();
-    rings_.of(Ring::kRelay).forget_route(key);
+    rings_.of(Ring::kRelay).doubt_route(key);
   }
   co_return fail(ErrorCode::kNotOwner, "another node owns that place");
+}
+
+Task<Result<void>> RelayPlaces::check_asker(Tag tag, std::string origin, unsigned index, unsigned of) {
+  const budget::Share share(&budget_, budget::Resource::kLookUps, budget_.who(host_of(origin)));
+  if (!share.is_granted()) co_return fail(ErrorCode::kBusy, "too many look-ups at a time; ask again soon");
+  co_return co_await check_place(std::move(tag), std::move(origin), index, of);
 }
 
 Task<RelayPlaces::Found> RelayPlaces::find(Tag tag) {

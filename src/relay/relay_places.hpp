@@ -2,9 +2,11 @@
 // asked about (paper §7.1). Blocked nodes are none.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "budget/manager.hpp"
 #include "hashtag/tag.hpp"
 #include "overlay/ring_service.hpp"
 #include "redundancy/relay_hints.hpp"
@@ -15,8 +17,9 @@ namespace tagring::relay {
 class RelayPlaces {
  public:
   // `own`: origin of this node.
-  RelayPlaces(overlay::RingService& rings, redundancy::RelayHints& hints, std::string own)
-      : rings_(rings), hints_(hints), own_(std::move(own)) {}
+  RelayPlaces(overlay::RingService& rings, redundancy::RelayHints& hints, std::string own,
+              budget::Manager& budget)
+      : rings_(rings), hints_(hints), own_(std::move(own)), budget_(budget) {}
 
   [[nodiscard]] redundancy::RelayHints& hints() const { return hints_; }
   [[nodiscard]] overlay::RingService& rings() const { return rings_; }
@@ -38,8 +41,12 @@ class RelayPlaces {
   // is left out.
   [[nodiscard]] Task<std::vector<std::string>> origins(Tag tag, unsigned relays, unsigned first,
                                                        unsigned step);
+  // The same of all of them: nothing if one is not found.
+  [[nodiscard]] Task<std::optional<std::vector<std::string>>> all_origins(Tag tag, unsigned relays);
   // kNotOwner unless the node there has that place; kBusy if it cannot be looked up now.
   [[nodiscard]] Task<Result<void>> check_place(Tag tag, std::string origin, unsigned index, unsigned of);
+  // The same of one that asks, at the expense of that one.
+  [[nodiscard]] Task<Result<void>> check_asker(Tag tag, std::string origin, unsigned index, unsigned of);
 
   struct Found {
     std::vector<ring::Contact> relays;
@@ -53,9 +60,16 @@ class RelayPlaces {
   void forget(const Tag& tag);
 
  private:
+  struct Origins {
+    std::vector<std::string> origins;
+    bool are_all = true;
+  };
+  Task<Origins> find_origins(Tag tag, unsigned relays, unsigned first, unsigned step);
+
   overlay::RingService& rings_;
   redundancy::RelayHints& hints_;
   std::string own_;
+  budget::Manager& budget_;
 };
 
 }  // namespace tagring::relay

@@ -339,13 +339,13 @@ Task<void> RelayRedundancy::try_to_halve(Tag tag) {
 
 // As one of the other half: goes when all of the smaller set have asked it to.
 Task<void> RelayRedundancy::count_votes(Tag tag, unsigned relays) {
-  const std::vector<std::string> voters = co_await places_.origins(tag, relays, 0, 1);
-  if (relays_of(tag) != relays * 2) co_return;
+  const std::optional<std::vector<std::string>> voters = co_await places_.all_origins(tag, relays);
+  if (!voters || relays_of(tag) != relays * 2) co_return;
   const RelaySet& set = tended(tag).set;
   // Whoever stays as one of the smaller set has asked the others too; else they would wait for it in vain.
   const bool willing =
       places_.own_places(tag, relays).empty() || (set.has_asked(clock_.now()) && meter_.is_calm(tag));
-  if (willing && set.has_votes(voters, clock_.now())) set_relays(tag, relays);
+  if (willing && set.has_votes(*voters, clock_.now())) set_relays(tag, relays);
 }
 
 // Its places are others' now, who know nothing of what it took, and those at rest give it no list any more:
@@ -361,8 +361,8 @@ Task<void> RelayRedundancy::lose_places(Tag tag) {
 Task<void> RelayRedundancy::pull_last_list(Tag tag) {
   const Result<unsigned> pulled = co_await pull_at_rest(tag, count(tag).lately);
   if (!pulled) co_return;
-  co_await apply_list(tag);
-  tended(tag).set.note_last_list();
+  const bool is_saved = co_await apply_list(tag);
+  if (is_saved) tended(tag).set.note_last_list();
 }
 
 // The same: forgets followers who have got all that it took.

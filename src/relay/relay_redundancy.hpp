@@ -122,7 +122,7 @@ class RelayRedundancy {
   Task<Result<unsigned>> pull_pages(Tag tag, std::string origin, unsigned of, FollowerLists::List* list);
   Task<Result<unsigned>> pull_at_rest(Tag tag, unsigned of);
   Task<void> pull_by_turns(Tag tag);
-  Task<void> apply_list(Tag tag);
+  Task<bool> apply_list(Tag tag);
   Task<Result<RelayCalls::Count>> ask_count(Tag tag, Duration age_max);
   // --- upkeep ---
   Task<void> upkeep();

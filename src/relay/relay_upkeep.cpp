@@ -90,8 +90,8 @@ Task<void> RelayRedundancy::pull_by_turns(Tag tag) {
   tended(tag).list = std::move(list);
 }
 
-// Takes over whom the list has and this node lacks.
-Task<void> RelayRedundancy::apply_list(Tag tag) {
+// Takes over whom the list has and this node lacks. False if that could not be saved.
+Task<bool> RelayRedundancy::apply_list(Tag tag) {
   const FollowerLists::List list = std::move(tended(tag).list);
   FollowerLists::Changes changes = lists_.changes(tag, list);
   if (!changes.come.empty()) {
@@ -99,8 +99,10 @@ Task<void> RelayRedundancy::apply_list(Tag tag) {
     const std::uint64_t from = places_.is_relay_at_rest(tag) ? 0 : tended(tag).set.feed_from();
     for (delivery::Follower& follower : changes.come) follower.since = from;
     const Result<void> added = co_await lists_.add(std::move(changes.come));
-    if (added && from != 0) co_await announcer_.push_missed(tag, std::move(changes.inboxes), from);
+    if (!added) co_return false;
+    if (from != 0) co_await announcer_.push_missed(tag, std::move(changes.inboxes), from);
   }
+  co_return true;
 }
 
 // --- upkeep ------------------------------------------------------------------------------------------------
@@ -181,7 +183,7 @@ Task<Result<json::object>> RelayRedundancy::act(json::object request, std::strin
   if (!shaped) co_return fail(ErrorCode::kInvalid, "'index', 'of' or 'relays' is not as it should be");
   if (places_.rings().is_blocked_at(origin)) co_return fail(ErrorCode::kDenied, origin + " is blocked here");
   CO_TRY_VOID(
-      co_await places_.check_place(tag, origin, static_cast<unsigned>(index), static_cast<unsigned>(of)));
+      co_await places_.check_asker(tag, origin, static_cast<unsigned>(index), static_cast<unsigned>(of)));
   if (action == "list") {
     std::string after = json::text_of(request, "after");
     co_return co_await give_list(tag, std::move(origin), static_cast<unsigned>(index),
@@ -191,7 +193,7 @@ Task<Result<json::object>> RelayRedundancy::act(json::object request, std::strin
     CO_TRY_VOID(
         co_await hear_raise(std::move(request), tag, static_cast<unsigned>(relays), std::move(origin)));
   } else if (action == "spare" && !places_.is_relay_at_rest(tag) && sets_.size() < kSetsMax &&
-             of * 2 == relays) {
+             of * 2 == relays && !places_.own_places(tag, static_cast<unsigned>(relays)).empty()) {
     Tended& spare = tended(tag);
     spare.set.become_spare(static_cast<unsigned>(relays), clock_.now());
     tend_soon(tag, spare);

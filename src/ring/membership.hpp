@@ -60,6 +60,8 @@ class Membership {
   [[nodiscard]] Task<Result<Owner>> find_owner(RingId key);
   // What find_owner said of `key` was wrong.
   void forget_route(const RingId& key) { routes_.forget(key); }
+  // Somebody else says so.
+  void doubt_route(const RingId& key) { routes_.doubt(key, environment_.clock.now()); }
 
   // Takes one of the places that are free. kConflict if it is not; kBusy while others change; else what
   // joining gave, which may be tried again.

@@ -22,6 +22,11 @@ std::optional<Owner> RouteCache::find(const RingId& key, Instant now) const {
   return it->second.owner;
 }
 
+void RouteCache::doubt(const RingId& key, Instant now) {
+  const auto entry = covering(key);
+  if (entry != by_end_.end() && now - (entry->second.expires - lifetime_) >= kJustNow) by_end_.erase(entry);
+}
+
 void RouteCache::forget(const RingId& key) {
   const auto it = covering(key);
   if (it != by_end_.end()) by_end_.erase(it);

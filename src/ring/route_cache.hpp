@@ -19,10 +19,13 @@ class RouteCache {
   [[nodiscard]] std::optional<Owner> find(const RingId& key, Instant now) const;
   // Forgets what was believed about `key`: its owner did not answer, or said it is not the owner.
   void forget(const RingId& key);
+  // The same on the word of who may say so again and again: not what was learnt just now.
+  void doubt(const RingId& key, Instant now);
   void clear() { by_end_.clear(); }
   [[nodiscard]] std::size_t size() const { return by_end_.size(); }
 
   static constexpr std::size_t kSizeMax = 65536;
+  static constexpr Duration kJustNow = std::chrono::seconds(1);
 
  private:
   struct Entry {

@@ -76,6 +76,25 @@ bool Disputes::is_probed(const HistoryEntry& entry, const std::string& from,
   return true;
 }
 
+// While take() looks for them on the disk a relay may bring them, and be promised that they are kept.
+class Disputes::Examined {
+ public:
+  Examined(Disputes& disputes, const std::vector<HistoryEntry>& entries) : disputes_(disputes) {
+    for (const HistoryEntry& entry : entries)
+      places_.push_back(disputes_.examined_.insert({entry.partition, entry.uri}));
+  }
+  ~Examined() {
+    for (const auto& place : places_) disputes_.examined_.erase(place);
+    if (disputes_.examined_.empty()) disputes_.promised_.clear();
+  }
+  Examined(const Examined&) = delete;
+  Examined& operator=(const Examined&) = delete;
+
+ private:
+  Disputes& disputes_;
+  std::vector<std::multiset<Key>::iterator> places_;
+};
+
 // Owners that have been there pass on to each other what they heard, so that two of them are one source.
 Task<Result<void>> Disputes::take(std::vector<HistoryEntry> entries, std::string from, std::size_t enough) {
   const bool as_new_owner = enough > 0;
@@ -85,6 +104,7 @@ Task<Result<void>> Disputes::take(std::vector<HistoryEntry> entries, std::string
   });
   // Nor is anybody to say before what the author will do.
   for (HistoryEntry& entry : entries) entry.changed = std::min(entry.changed, clock_.wall_now());
+  const Examined examined(*this, entries);
   CO_TRY(const auto mine, co_await own(entries));
   CO_TRY(const std::vector<WallTime> kept_from, co_await history_.kept_from(partitions_of(entries)));
   std::vector<HistoryEntry> unknown;
@@ -107,6 +127,7 @@ Task<Result<void>> Disputes::take(std::vector<HistoryEntry> entries, std::string
              .removed = removed,
              .is_hearsay = true,
              .is_alone = as_new_owner,
+             .is_promised = promised_.contains(key),
              .due = clock_.now() + (as_new_owner ? kHearsayWait : kHeardWait)});
       continue;
     }
@@ -154,8 +175,10 @@ void Disputes::differ(const HistoryEntry& mine, HistoryEntry theirs, std::string
 
 void Disputes::promise(const std::vector<HistoryEntry>& entries) {
   for (const HistoryEntry& entry : entries) {
-    const auto open = open_.find({entry.partition, entry.uri});
+    const Key key{entry.partition, entry.uri};
+    const auto open = open_.find(key);
     if (open != open_.end()) open->second.is_promised = true;
+    if (examined_.contains(key)) promised_.insert(key);
   }
 }
 

@@ -13,6 +13,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -84,6 +85,7 @@ class Disputes {
     Instant due;
     unsigned tries = 0;
   };
+  class Examined;
   struct Settled {
     Instant at;
     unsigned times = 0;
@@ -115,6 +117,8 @@ class Disputes {
   Clock& clock_;
   Log& log_;
   std::map<Key, Dispute> open_;
+  std::multiset<Key> examined_;        // take() is looking whether they are here
+  std::set<Key> promised_;             // meanwhile
   std::multimap<Instant, Key> queue_;  // by when they are due; of those that are gone nothing happens
   std::map<Key, Settled> settled_;
   Counters counters_;

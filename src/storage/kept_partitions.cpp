@@ -103,19 +103,42 @@ Task<Result<void>> KeptPartitions::write_down(Tag tag) {
   co_return Result<void>();
 }
 
+Task<Result<void>> KeptPartitions::forget(Tag tag) {
+  CO_TRY_VOID(co_await history_.drop_set(tag));
+  log_.info("storage_set_forgotten", {{"tag", tag.canonical()}});
+  kept_.erase(tag);
+  hints_.keep_nothing(tag);
+  co_return Result<void>();
+}
+
+bool KeptPartitions::has_place_in(const Segment& positions, const redundancy::StorageSet& set) {
+  const RingId key = set.tag.key();
+  for (unsigned i = 0; i < set.read_factor; ++i) {
+    if (positions.contains(replica_key(key, i, set.read_factor))) return true;
+  }
+  return false;
+}
+
+bool KeptPartitions::stands_at(const Tag& tag, unsigned places) const {
+  const RingId key = tag.key();
+  for (unsigned i = 0; i < places; ++i) {
+    if (ring().owning(replica_key(key, i, places)) != nullptr) return true;
+  }
+  return false;
+}
+
+bool KeptPartitions::may_keep(const redundancy::StorageSet& set) const {
+  return kept_.contains(set.tag) || stands_at(set.tag, at_rest()) ||
+         stands_at(set.tag, std::min(redundancy::kRelaysMax, set.read_factor * 2));
+}
+
 std::vector<redundancy::StorageSet> KeptPartitions::sets_at(const Segment& positions,
                                                             const std::optional<Tag>& after,
                                                             std::size_t limit) const {
   std::vector<redundancy::StorageSet> sets;
   for (auto it = after ? kept_.upper_bound(*after) : kept_.begin(); it != kept_.end() && sets.size() < limit;
        ++it) {
-    const redundancy::StorageSet& set = it->second.set;
-    const RingId key = set.tag.key();
-    for (unsigned i = 0; i < set.read_factor; ++i) {
-      if (!positions.contains(replica_key(key, i, set.read_factor))) continue;
-      sets.push_back(set);
-      break;
-    }
+    if (has_place_in(positions, it->second.set)) sets.push_back(it->second.set);
   }
   return sets;
 }

@@ -46,6 +46,14 @@ class KeptPartitions {
   // Keeps the set, if it supersedes what was kept. Durable when it completes. kTooLarge if there are too
   // many; kInvalid for a version that cannot have been reached since the one that is kept.
   [[nodiscard]] Task<Result<void>> adopt(redundancy::StorageSet set);
+  // The set that is kept is not one that owners have: it is as if it had never been heard of.
+  [[nodiscard]] Task<Result<void>> forget(Tag tag);
+  // One of its places is there.
+  [[nodiscard]] static bool has_place_in(const Segment& positions, const redundancy::StorageSet& set);
+  // One of the hashtag's places is here, of so many.
+  [[nodiscard]] bool stands_at(const Tag& tag, unsigned places) const;
+  // One of the set's places is here, or one of those that it may have had before it was halved.
+  [[nodiscard]] bool may_keep(const redundancy::StorageSet& set) const;
   // Those that have a replica at one of the positions, by tag, after that one.
   [[nodiscard]] std::vector<redundancy::StorageSet> sets_at(const Segment& positions,
                                                             const std::optional<Tag>& after,

@@ -35,11 +35,13 @@ Task<Result<redundancy::StorageSet>> StorageCalls::tell(std::string origin, Tag 
 }
 
 Task<Result<void>> StorageCalls::check_owner(RingId position, std::string origin) {
+  const budget::Share share(&budget_, budget::Resource::kLookUps, budget_.who(host_of(origin)));
+  if (!share.is_granted()) co_return fail(ErrorCode::kBusy, "too many look-ups at a time; ask again soon");
   for (int attempt = 0; attempt < 2; ++attempt) {
     const Result<ring::Owner> owner = co_await rings_.of(Ring::kStorage).find_owner(position);
     if (!owner) co_return fail(ErrorCode::kBusy, "the owner could not be looked up");
     if (owner->contact.origin() == origin) co_return Result<void>();
-    rings_.of(Ring::kStorage).forget_route(position);
+    rings_.of(Ring::kStorage).doubt_route(position);
   }
   co_return fail(ErrorCode::kNotOwner, "another node owns that place");
 }

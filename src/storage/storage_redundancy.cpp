@@ -12,7 +12,9 @@ namespace {
 using redundancy::Partition;
 
 constexpr Duration kTellAgain = std::chrono::minutes(5);  // owners that are new
-constexpr double kRoom = 4;  // places that a set may have for each that the ring seems to have
+constexpr Duration kConfirmEvery = std::chrono::minutes(10);
+constexpr std::size_t kConfirmMost = 4;  // sets in one round of the upkeep
+constexpr double kRoom = 4;              // places that a set may have for each that the ring seems to have
 
 }  // namespace
 
@@ -200,7 +202,12 @@ Task<void> StorageRedundancy::upkeep() {
     const std::set<Partition> written = std::exchange(written_, {});
     for (const Partition& partition : written) co_await look_at(partition);
     const std::vector<Tag> tags = kept_.tags();
+    std::size_t confirmed = 0;
     for (const Tag& tag : tags) {
+      if (confirmed < kConfirmMost && is_unconfirmed(tag)) {
+        ++confirmed;
+        co_await confirm(tag);
+      }
       const redundancy::StorageSet set = kept_.of(tag);
       const bool is_merging = policy_.state(set) == State::kMerging;
       if (is_merging) co_await merge(tag);
@@ -248,6 +255,33 @@ Task<void> StorageRedundancy::ask_for_more(Tag tag, unsigned partition, double b
     if (!kept) kept_.ring().forget_route(tag.key());
     co_return;
   }
+}
+
+bool StorageRedundancy::is_unconfirmed(const Tag& tag) const {
+  const auto last = confirmed_.find(tag);
+  return !is_coordinator(tag) && kept_.age(tag) >= kConfirmEvery &&
+         (last == confirmed_.end() || clock_.now() - last->second >= kConfirmEvery);
+}
+
+// A set counts when all owners at rest have it. This node may have it from one that lied: then most of these
+// know nothing of it, however long ago that was.
+Task<void> StorageRedundancy::confirm(Tag tag) {
+  confirmed_[tag] = clock_.now();
+  const redundancy::StorageSet set = kept_.of(tag);
+  const Result<std::vector<Report>> at_rest = co_await reports(tag, kept_.at_rest());
+  if (!at_rest || kept_.of(tag) != set) co_return;
+  const Report* latest = nullptr;
+  std::size_t behind = 0;
+  for (const Report& report : *at_rest) {
+    if (!redundancy::supersedes(set, report.set)) continue;
+    ++behind;
+    if (latest == nullptr || redundancy::supersedes(report.set, latest->set)) latest = &report;
+  }
+  const std::size_t others = at_rest->size() - (kept_.stands_at(tag, kept_.at_rest()) ? 1 : 0);
+  if (latest == nullptr || 2 * behind <= others) co_return;
+  const Result<void> forgotten = co_await kept_.forget(tag);
+  confirmed_.erase(tag);
+  if (forgotten && latest->set.version > 0) co_await kept_.adopt(latest->set);
 }
 
 // Takes up what owners have that do not belong to the smaller set any more.
@@ -332,6 +366,7 @@ Task<Result<json::object>> StorageRedundancy::act(json::object request, std::str
   const std::string action = json::text_of(request, "action");
   if (action == "set") {
     CO_TRY(redundancy::StorageSet set, kept_.hints().set_from(request));
+    if (!kept_.may_keep(set)) co_return fail(ErrorCode::kNotOwner, "no place of that set is here");
     CO_TRY_VOID(co_await calls_.check_owner(tag.key(), origin));
     const bool grows = set.replicas > kept_.of(set.tag).replicas;
     if (grows && set.replicas > kRoom * vservers())

@@ -79,6 +79,8 @@ class StorageRedundancy {
   Task<void> upkeep();
   Task<void> look_at(redundancy::Partition partition);
   Task<void> ask_for_more(Tag tag, unsigned partition, double bytes);
+  [[nodiscard]] bool is_unconfirmed(const Tag& tag) const;
+  Task<void> confirm(Tag tag);
   Task<void> merge(Tag tag);
   Task<bool> take_up(Tag tag, unsigned into, unsigned from, std::uint64_t version);
   Task<Result<Report>> report(Tag tag);
@@ -100,6 +102,7 @@ class StorageRedundancy {
   std::map<Tag, std::uint64_t> swept_;  // the version for which that is done
   std::map<Tag, Told> told_;
   std::map<Tag, std::uint64_t> made_;  // the version that this node has made
+  std::map<Tag, Instant> confirmed_;   // when owners at rest were asked for what others coordinate
   std::set<Tag> busy_;                 // hashtags that are being changed or merged
   TaskGroup tasks_;
 };

@@ -3,6 +3,7 @@
 
 #include "belief/servers.hpp"
 #include "delivery/role_fixture.hpp"
+#include "delivery/wire.hpp"
 #include "hashtag/tag.hpp"
 #include "tests/tag_literal.hpp"
 
@@ -175,6 +176,23 @@ TEST_F(KindsTest, APageOfHistoryThatDoesNotMoveOnIsRefused) {
   EXPECT_TRUE(run(history.absorb(&next, kFrom, {post_at(7'000)})));
 }
 
+// As an older version kept it. Everything behind it is fetched all the same.
+TEST_F(KindsTest, AnItemThatNobodyTakesAnyMoreHoldsNothingElseBack) {
+  HistoryKind history(kept, disputes, reads);
+  Request next = request(kCats);
+  json::object old = post_at(8'000);
+  old["uri"] = "https://a.example/\u200F8000";
+  ASSERT_TRUE(run(history.absorb(&next, kFrom, {post_at(9'000), old, post_at(7'000)})));
+  EXPECT_THAT(kept_of("cats"_tag), SizeIs(2));
+
+  delivery::FeedEntry entry{
+      7,
+      {"cats"_tag, delivery::Op::kAdd, "https://a.example/\u200F1", "https://a.example/u", clock.wall_now()}};
+  const json::value page = delivery::to_json(std::vector{entry});
+  ASSERT_TRUE(delivery::feed_from_json(&page));
+  EXPECT_EQ(delivery::feed_from_json(&page)->front().seq, 7U);
+}
+
 TEST_F(KindsTest, APartitionThatNobodyReadsIsNotTaken) {
   HistoryKind history(kept, disputes, reads);
   const RingId key = redundancy::partition_key(kKey, 32);
@@ -206,6 +224,24 @@ TEST_F(KindsTest, SetsAreAskedForByPositionAndKept) {
   finish(other_kept.stop());
 }
 
+// Whoever is asked could say anything of any hashtag, and keep this node from taking its posts.
+TEST_F(KindsTest, SetsThatHaveNoPlaceThereAreNotKeptAndHoldNothingUp) {
+  SetsKind sets(kept);
+  Request next = request({kKey, kKey + kOne});
+  const json::value list =
+      redundancy::to_json(std::vector{redundancy::StorageSet{"cats"_tag, 1, 8, 8, clock.wall_now()},
+                                      redundancy::StorageSet{"dogs"_tag, 1, 16, 16, clock.wall_now()}});
+  EXPECT_TRUE(run(sets.absorb(&next, kFrom, list.as_array())));
+  EXPECT_EQ(kept.of("cats"_tag).version, 0U);
+  EXPECT_EQ(kept.of("dogs"_tag).version, 0U);
+  EXPECT_EQ(next.after_tag, "dogs");
+  next = request({kKey - kOne, kKey});
+  json::array impossible = list.as_array();
+  impossible[0].as_object()["version"] = std::int64_t{1} << 52U;
+  EXPECT_TRUE(run(sets.absorb(&next, kFrom, impossible)));
+  EXPECT_EQ(kept.of("cats"_tag).version, 0U);
+}
+
 TEST_F(KindsTest, APartitionIsTheBusinessOfAllOwnersOfItsHashtag) {
   ASSERT_TRUE(run(kept.adopt({"cats"_tag, 3, 4, 16, clock.wall_now()})));
   PartitionKind partitions(stores->history, kept);
@@ -230,7 +266,7 @@ TEST_F(KindsTest, APageOfAPartitionSaysForWhichVersionItIsComplete) {
 
 TEST_F(KindsTest, WhomTheNewOwnerFollowedItselfIsNoFollower) {
   redundancy::RelayHints relays{2, clock, [](const Tag&) {}};
-  relay::RelayPlaces places{*rings, relays, identity.origin()};
+  relay::RelayPlaces places{*rings, relays, identity.origin(), budget};
   belief::NodeActors nodes{budget, client, runtime};
   relay::FollowerLists lists{stores->relay, followers, places, identity, nodes, clock};
   web.statuses["https://other.example/actor"] = 503;  // is away, and will come back
@@ -273,10 +309,9 @@ TEST(Requests, OfAnotherNetworkAreRefused) {
   EXPECT_FALSE(request_from_json(to_json(request(kCats), "elsewhere"), "tagring"));
 }
 
-TEST(Items, NameOneServer) {
-  EXPECT_TRUE(check_item(kCats, "cats"_tag, "https://a.example/1", "https://a.example/u"));
-  EXPECT_FALSE(check_item(kCats, "cats"_tag, "https://a.example/1", "https://b.example/u"));
-  EXPECT_FALSE(check_item(kCats, "dogs"_tag, "https://a.example/1", "https://a.example/u")) << "of elsewhere";
+TEST(Items, AreOfTheSegment) {
+  EXPECT_TRUE(check_item(kCats, "cats"_tag));
+  EXPECT_FALSE(check_item(kCats, "dogs"_tag)) << "of elsewhere";
 }
 
 }  // namespace

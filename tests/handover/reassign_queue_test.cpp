@@ -58,7 +58,7 @@ class ReassignQueueTest : public RoleTest {
     ASSERT_TRUE(run(stores->relay.accept({event}, 0)));
     ASSERT_TRUE(run(stores->history.put({{"cats"_tag, event.uri, event.author, event.published}})));
   }
-  void give_up(Ring ring) { queue->gave_up(ring, kKey, kCats); }
+  void give_up(Ring ring) { queue->gave_up(ring, kKey, kCats, clock.now()); }
 
   Owner owner;
   redundancy::RelayHints relays{1, clock, [](const Tag&) {}};
@@ -88,6 +88,19 @@ TEST_F(ReassignQueueTest, TheHistoryThatTheNewOwnerHasReadIsNotOwed) {
   loop.run_for(std::chrono::minutes(1));
   EXPECT_THAT(owner.taken, ElementsAre("relay cats"))
       << "of the feed a part may be in doubt there, in memory";
+}
+
+// A place that was given up in peace was read while it was being given up.
+TEST_F(ReassignQueueTest, NorIsWhatItHasReadBeforeThePlaceWasGone) {
+  take_post();
+  const Instant begun = clock.now();
+  loop.run_for(std::chrono::minutes(1));
+  reads.note(kCats);
+  loop.run_for(std::chrono::minutes(5));
+  reads.note({kKey, kKey + RingId::power_of_two(0)});
+  queue->gave_up(Ring::kStorage, kKey, kCats, begun);
+  loop.run_for(std::chrono::minutes(1));
+  EXPECT_THAT(owner.taken, IsEmpty());
 }
 
 TEST_F(ReassignQueueTest, WhatIsOwedOutlivesARestart) {

@@ -9,7 +9,7 @@ namespace {
 
 class GivenUp final : public SilentObserver {
  public:
-  void gave_up(Ring ring, const RingId& /*vserver*/, const Segment& positions) override {
+  void gave_up(Ring ring, const RingId& /*vserver*/, const Segment& positions, Instant /*since*/) override {
     all.emplace_back(ring, positions);
   }
   std::vector<std::pair<Ring, Segment>> all;

@@ -8,7 +8,9 @@ namespace tagring::overlay {
 class SilentObserver : public Observer {
  public:
   void segment_changed(Ring /*ring*/, ring::Vserver& /*vserver*/) override {}
-  void gave_up(Ring /*ring*/, const RingId& /*vserver*/, const Segment& /*positions*/) override {}
+  void gave_up(Ring /*ring*/, const RingId& /*vserver*/, const Segment& /*positions*/,
+               Instant /*since*/) override {}
+  void handed_over(Ring /*ring*/, const RingId& /*vserver*/) override {}
   Task<Result<void>> take_over(Ring /*ring*/, ring::Contact /*asked*/, ring::TakeOver /*request*/) override {
     co_return fail(ErrorCode::kUnavailable, "this node takes nothing over");
   }

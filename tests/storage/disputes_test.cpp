@@ -1,7 +1,10 @@
 // Where this node and another owner differ about a post, its own server decides.
 #include "storage/disputes.hpp"
 
+#include <functional>
+
 #include "belief/servers.hpp"
+#include "db_history/history_store.hpp"
 #include "delivery/role_fixture.hpp"
 #include "tests/tag_literal.hpp"
 
@@ -16,6 +19,17 @@ const std::string kB = "https://tags.b.example";
 const std::string kC = "https://tags.c.example";
 
 HistoryEntry entry(bool removed = false) { return {"cats"_tag, kUri, kAuthor, kDate, removed}; }
+
+// Something happens while it is asked.
+class SlowHistory final : public db_history::SqliteHistoryStore {
+ public:
+  using SqliteHistoryStore::SqliteHistoryStore;
+  Task<Result<std::vector<WallTime>>> kept_from(std::vector<redundancy::Partition> partitions) override {
+    meanwhile();
+    co_return co_await SqliteHistoryStore::kept_from(std::move(partitions));
+  }
+  std::function<void()> meanwhile = [] {};
+};
 
 class DisputesTest : public RoleTest {
  protected:
@@ -37,7 +51,8 @@ class DisputesTest : public RoleTest {
   federation::SignedClient speaker{identity, servers, runtime};
   budget::Manager budget{budget::default_budgets(), clock};
   belief::OriginChecker origins{budget, speaker, runtime};
-  Disputes disputes{stores->history, origins, runtime};
+  SlowHistory history{*stores->database};
+  Disputes disputes{history, origins, runtime};
 };
 
 TEST_F(DisputesTest, WhatBothHaveCostsNothing) {
@@ -351,6 +366,16 @@ TEST_F(DisputesTest, WhatThisNodeHasOnlyHeardLeavesNothingUnlessItWasPromised) {
     EXPECT_THAT(all(), IsEmpty());
     EXPECT_EQ(corrected().size(), promised ? 1U : 0U);
   }
+}
+
+// Else the owner of the post's server could have this node sign what it then takes for hearsay.
+TEST_F(DisputesTest, WhatIsPromisedWhileItIsBeingHeardIsPromised) {
+  history.meanwhile = [this] { disputes.promise({entry()}); };
+  adopt(entry(), kB);
+  history.meanwhile = [] {};
+  pass(minutes(30));
+  EXPECT_THAT(all(), IsEmpty());
+  EXPECT_THAT(corrected(), ElementsAre(post_id(kUri)));
 }
 
 TEST_F(DisputesTest, WhatWasDroppedMeanwhileIsNotPutBack) {

@@ -45,6 +45,15 @@ TEST_F(KeptPartitionsTest, KeepsTheSetThatSupersedesAcrossARestart) {
   EXPECT_EQ(after_a_restart(), 16U);
 }
 
+TEST_F(KeptPartitionsTest, WhatOwnersDoNotHaveIsForgottenForGood) {
+  EXPECT_TRUE(run(kept.adopt(set(1'000, 256))));
+  EXPECT_TRUE(run(kept.forget("cats"_tag)));
+  EXPECT_EQ(kept.of("cats"_tag).replicas, 4U);
+  EXPECT_EQ(hints.known("cats"_tag).replicas, 4U);
+  EXPECT_TRUE(run(kept.adopt(set(2, 16)))) << "an earlier one";
+  EXPECT_EQ(after_a_restart(), 16U);
+}
+
 TEST_F(KeptPartitionsTest, AVersionThatCannotHaveBeenReachedIsRefused) {
   EXPECT_FALSE(run(kept.adopt(set(std::uint64_t{1} << 53U, 256))));
   EXPECT_TRUE(run(kept.adopt(set(3, 16))));
