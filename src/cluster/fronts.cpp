@@ -38,8 +38,12 @@ Task<std::optional<Result<HttpResponse>>> Fronts::send(HttpCall call, federation
     ++fronts_[*place].calls;
     Result<HttpResponse> answer = co_await inside_.send(*std::move(passed));
     // What is too large, or slow, is so with another front, too; one that hangs says no more that it is
-    // there.
-    if (!answer && answer.error().code != ErrorCode::kUnavailable) {
+    // there. But the other side has until its deadline: who gives up before has not reached the front, whose
+    // machine may be gone without a word.
+    const bool is_gone =
+        !answer && (answer.error().code == ErrorCode::kUnavailable ||
+                    (answer.error().code == ErrorCode::kTimedOut && clock_.now() < errand.call.deadline));
+    if (!answer && !is_gone) {
       note_outcome(*place, false);
       co_return std::move(answer);
     }

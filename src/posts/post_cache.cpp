@@ -235,7 +235,8 @@ void PostCache::finish(const Key& key, Entry result) {
 
 json::object PostCache::show(const Content& content, StatusId id) {
   // Not the oldest posts go, or whoever reads back to them could open none.
-  if (shown_.insert_or_assign(id, content.post->uri).second) shown_first_.push_back(id);
+  // Whoever chooses a URI can have the id of another post: that was shown first, and keeps it.
+  if (shown_.try_emplace(id, content.post->uri).second) shown_first_.push_back(id);
   if (shown_.size() > options_.remembered_max) {
     shown_.erase(shown_first_.front());
     shown_first_.pop_front();

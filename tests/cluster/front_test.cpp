@@ -437,13 +437,21 @@ TEST_F(CallsOfACore, GoWithAnotherFrontWhereOneDoesNotReachTheOtherSide) {
 
 // Whoever is sent to decides how large an answer is, and shall not decide which fronts there are.
 TEST_F(CallsOfACore, ThatComeToNothingByTheirOwnFaultLoseNoFront) {
-  for (const ErrorCode code : {ErrorCode::kTooLarge, ErrorCode::kInvalid, ErrorCode::kTimedOut}) {
+  for (const ErrorCode code : {ErrorCode::kTooLarge, ErrorCode::kInvalid}) {
     inside.failure = Error{code, "of the call"};
     const auto answer = send("https://m.example/inbox");
     ASSERT_TRUE(answer);
     EXPECT_EQ(answer->error().code, code);
     EXPECT_THAT(fronts.status(), SizeIs(1));
   }
+}
+
+// A machine that is gone without a word, so that connecting to it ends by time. It is no fault of the other
+// side, whose time is not over.
+TEST_F(CallsOfACore, AreNotLostWithAFrontThatIsNotReachedInTime) {
+  inside.failure = Error{ErrorCode::kTimedOut, "of connecting"};
+  EXPECT_FALSE(send("https://m.example/inbox").has_value());
+  EXPECT_THAT(fronts.status(), SizeIs(0));
 }
 
 TEST_F(CallsOfACore, AreLeftToTheCoreWhereNoFrontReachesTheOtherSide) {
