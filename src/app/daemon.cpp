@@ -162,7 +162,6 @@ Task<Result<void>> Daemon::open() {
   CO_TRY(stores_, db::open_stores(database_watch_.options(config_.data / kDatabase), clock_,
                                   [this](const db::MigrationStep& step) { tell_of_upgrade(step); }));
   tasks_.spawn("heartbeat", database_watch_.beat(*stores_->database));
-  tasks_.spawn("lease", database_watch_.keep_lease());
   CO_TRY(crypto::PrivateKey own_key, co_await key(has_file));
   CO_TRY(const std::uint64_t incarnation, co_await stores_->meta.next_incarnation(clock_));
   CO_TRY_VOID(co_await stores_->meta.set("origin", config_.origin()));  // whose a copy is (db/new_name.hpp)

@@ -4,7 +4,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fmt/format.h>
-#include <utility>
 
 #include "base/json.hpp"
 #include "cli/exit.hpp"
@@ -55,20 +54,12 @@ Task<void> DatabaseWatch::beat(sql::Database& database) {
     }
     const Instant now = clock_.now();
     if (answered) answered_ = now;
-    co_await clock_.sleep_until(now + kBeatEvery);
-  }
-}
-
-// Asks nothing: who is cut off waits for longer than that for the answer that does not come. Seen twice,
-// since this process itself may have stood still, and the answer be there already.
-Task<void> DatabaseWatch::keep_lease() {
-  bool is_over = false;
-  while (config_.standby) {
-    const Instant now = clock_.now();
-    const bool was_over = std::exchange(is_over, answered_ && now - *answered_ > kLease);
-    if (is_over && was_over)
+    if (config_.standby && now - *answered_ > kLease) {
       end({ErrorCode::kSuperseded,
-           "a standby may be the node, since the database has not answered for ten seconds"});
+           fmt::format("a standby may be the node, since the database has not answered for ten "
+                       "seconds: {}",
+                       answered.error().message)});
+    }
     co_await clock_.sleep_until(now + kBeatEvery);
   }
 }

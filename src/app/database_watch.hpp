@@ -26,11 +26,9 @@ class DatabaseWatch {
 
   // On PostgreSQL, until it is cancelled: a short transaction each second, through the caller's loop and the
   // thread of the jobs, so that the session is silent if one of them hangs, and a lost one is made again at
-  // once. Ends the process, with cli::kExitSuperseded, if another is the node.
+  // once. Ends the process, with cli::kExitSuperseded, if another is the node; with database.standby also if
+  // there has been no answer for ten seconds, since another may be.
   [[nodiscard]] Task<void> beat(sql::Database& database);
-  // Beside that, with database.standby: ends the process likewise if there has been no answer for ten
-  // seconds, since another may be the node.
-  [[nodiscard]] Task<void> keep_lease();
 
   // What was written last was, and the last second's transaction was not long ago.
   [[nodiscard]] bool can_write() const;

@@ -163,7 +163,9 @@ Task<Result<SignedTreeHeads::BucketPtr>> SignedTreeHeads::read(redundancy::Parti
     bucket->begun = last.begun;
     corrected = std::move(last.corrected);
     bucket->corrected = corrected.size();
-    if (now == bucket->digest && bucket->leaves.size() == now.posts) break;
+    // What was let go is counted on in its hour, and in the one before.
+    const bool is_whole = hour > storage::hour_of(last.kept_from);
+    if (now == bucket->digest && (!is_whole || bucket->leaves.size() == now.posts)) break;
   }
   co_return co_await workers_.run([bucket, corrected = std::move(corrected)] {
     std::ranges::sort(bucket->leaves);

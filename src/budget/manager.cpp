@@ -11,11 +11,11 @@ namespace tagring::budget {
 namespace {
 
 constexpr std::array<std::string_view, kResources> kNames = {
-    "connections", "arrivals",      "bodies",       "loop",        "database",     "reads",
-    "streams",     "stream_tags",   "look_ups",     "proofs",      "ways",         "guesses",
-    "calls",       "key_fetches",   "key_hosts",    "checks",      "events",       "names",
-    "ring_names",  "waiting",       "letters",      "wanted",      "node_follows", "reports",
-    "links",       "author_blocks", "follow_notes", "reader_asks", "reader_hosts"};
+    "connections", "arrivals",    "bodies",        "loop",         "database",    "reads",
+    "streams",     "stream_tags", "look_ups",      "claims",       "proofs",      "ways",
+    "guesses",     "calls",       "key_fetches",   "key_hosts",    "checks",      "events",
+    "names",       "ring_names",  "waiting",       "letters",      "wanted",      "node_follows",
+    "reports",     "links",       "author_blocks", "follow_notes", "reader_asks", "reader_hosts"};
 constexpr Duration kHeldRetry = std::chrono::seconds(10);
 constexpr std::size_t kKnownMax = 10'000;
 constexpr std::size_t kDomainsMax = 10'000;
@@ -52,6 +52,7 @@ Budgets default_budgets() {
           Limit{1'400, 32, 128, {}},                             // streams
           Limit{280, 40, 80, {}},                                // stream_tags
           Limit{48, 8, 16, {}},                                  // look_ups
+          Limit{512, 8, 16, {}},                                 // claims
           Limit{32, 8, 16, {}},                                  // proofs
           Limit{22, 4, 8, {}},                                   // ways
           Limit{100'000, 50, 100, 5 * kMinute},                  // guesses

@@ -31,6 +31,7 @@ enum class Resource : std::uint8_t {
   kStreams,       // streams of readers, open
   kStreamTags,    // hashtags that the node is subscribed to for readers of streams only, by the first of them
   kLookUps,       // hashtags being looked up on the rings because somebody asks where they are
+  kClaims,        // nodes that have signed to be one of a hashtag's owners, being looked up, by their host
   kProofs,        // proofs being made of what this node has, by who asks for one
   kWays,          // ways to follow that servers are being asked for, by the reader who names the server
   kGuesses,       // tokens of administrators that are none
@@ -52,7 +53,7 @@ enum class Resource : std::uint8_t {
   kReaderAsks,    // servers that readers make this node ask, by the reader's address
   kReaderHosts,   // the same, by the host that is asked
 };
-inline constexpr std::size_t kResources = 29;
+inline constexpr std::size_t kResources = 30;
 [[nodiscard]] std::string_view to_string(Resource resource);
 
 struct Limit {

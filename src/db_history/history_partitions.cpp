@@ -97,9 +97,10 @@ Task<Result<void>> SqliteHistoryStore::save_set(redundancy::StorageSet set) {
   });
 }
 
-Task<Result<void>> SqliteHistoryStore::drop_set(Tag tag) {
-  return database_.write([tag = std::move(tag)](Connection& db) -> Result<void> {
-    TRY_VOID(db.run("DELETE FROM history_sets WHERE tag = ?", tag.canonical()));
+Task<Result<void>> SqliteHistoryStore::drop_set(redundancy::StorageSet set) {
+  return database_.write([set = std::move(set)](Connection& db) -> Result<void> {
+    TRY_VOID(
+        db.run("DELETE FROM history_sets WHERE tag = ? AND version = ?", set.tag.canonical(), set.version));
     return {};
   });
 }

@@ -48,7 +48,7 @@ class SqliteHistoryStore : public storage::HistoryStore {
   Task<Result<std::vector<Weight>>> weights(std::optional<RingId> after, std::size_t limit) override;
   Task<Result<std::size_t>> forget(redundancy::Partition partition, std::size_t limit, WallTime at) override;
   Task<Result<void>> save_set(redundancy::StorageSet set) override;
-  Task<Result<void>> drop_set(Tag tag) override;
+  Task<Result<void>> drop_set(redundancy::StorageSet set) override;
   Task<Result<std::vector<redundancy::StorageSet>>> sets() override;
   Task<Result<Totals>> totals() override;
 

@@ -376,6 +376,7 @@ Task<Result<FaspBackfill>> FaspSharing::backfill(std::string host, std::uint64_t
   CO_TRY(std::string id, fediverse::parse_fasp_created(response->body, "backfillRequest"));
   FaspBackfill begun{host, std::move(id), count, 0, true, clock_.wall_now(), 0};
   backfills_[host] = begun;
+  asked_at_.erase(host);
   CO_TRY_VOID(co_await store_.save_backfill(begun));
   co_return begun;
 }

@@ -43,23 +43,26 @@ void Transfer::segment_changed(Ring ring, ring::Vserver& vserver) {
 
 Task<void> Transfer::fill(Ring ring, RingId id) {
   ring::Vserver& vserver = *rings_.of(ring).find(id);  // lives as long as the node
+  unsigned searches = 0;
   unsigned attempts = 0;
   while (const std::optional<Segment> gap = vserver.missing()) {
     const std::uint64_t rivals_met = vserver.rivals_met();
     Sources known = co_await sources(ring, id, *gap);
-    bool complete = known.are_all;
     // Who is not found yet may be all that has it.
-    if (complete || attempts + 1 >= options_.attempts_max) {
-      Round round{std::move(known.copies), clock_.now()};
-      std::vector<Task<Result<void>>> fetches;
-      for (const auto& [origin, copies] : round.sources)
-        fetches.push_back(fetch_in_round(origin, ring, vserver.self(), *gap, round));
-      const std::vector<Result<void>> fetched = co_await all_of(std::move(fetches));
-      complete = complete && std::ranges::all_of(fetched, &Result<void>::has_value);
+    if (!known.are_all && ++searches < options_.attempts_max) {
+      const Instant again = clock_.now() + kRetry * searches;
+      co_await clock_.sleep_until(again);
+      continue;
     }
+    Round round{std::move(known.copies), clock_.now()};
+    std::vector<Task<Result<void>>> fetches;
+    for (const auto& [origin, copies] : round.sources)
+      fetches.push_back(fetch_in_round(origin, ring, vserver.self(), *gap, round));
+    const std::vector<Result<void>> fetched = co_await all_of(std::move(fetches));
+    const bool complete = std::ranges::all_of(fetched, &Result<void>::has_value);
     if (complete || ++attempts >= options_.attempts_max) {
       vserver.fetched(*gap, rivals_met);
-      attempts = 0;
+      searches = attempts = 0;
       continue;
     }
     const Instant next = clock_.now() + kRetry * attempts;

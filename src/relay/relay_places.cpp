@@ -63,7 +63,7 @@ Task<Result<void>> RelayPlaces::check_place(Tag tag, std::string origin, unsigne
 }
 
 Task<Result<void>> RelayPlaces::check_asker(Tag tag, std::string origin, unsigned index, unsigned of) {
-  const budget::Share share(&budget_, budget::Resource::kLookUps, budget_.who(host_of(origin)));
+  const budget::Share share(&budget_, budget::Resource::kClaims, budget_.who(host_of(origin)));
   if (!share.is_granted()) co_return fail(ErrorCode::kBusy, "too many look-ups at a time; ask again soon");
   co_return co_await check_place(std::move(tag), std::move(origin), index, of);
 }

@@ -218,7 +218,8 @@ class HistoryStore : public overlay::StoredLoad {
                                            WallTime at) = 0;
   // Keeps a set in place of one that it supersedes; otherwise nothing changes.
   virtual Task<Result<void>> save_set(redundancy::StorageSet set) = 0;
-  virtual Task<Result<void>> drop_set(Tag tag) = 0;
+  // If it is that one.
+  virtual Task<Result<void>> drop_set(redundancy::StorageSet set) = 0;
   virtual Task<Result<std::vector<redundancy::StorageSet>>> sets() = 0;
   struct Totals {
     std::uint64_t tags = 0;

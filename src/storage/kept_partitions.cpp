@@ -98,16 +98,20 @@ Task<Result<void>> KeptPartitions::write_down(Tag tag) {
   if (kept_.at(tag).on_disk) co_return Result<void>();
   const redundancy::StorageSet set = kept_.at(tag).set;
   CO_TRY_VOID(co_await history_.save_set(set));
-  Kept& kept = kept_.at(tag);
-  kept.on_disk = kept.on_disk || kept.set == set;
+  const auto kept = kept_.find(tag);  // it may have been forgotten
+  if (kept != kept_.end()) kept->second.on_disk = kept->second.on_disk || kept->second.set == set;
   co_return Result<void>();
 }
 
-Task<Result<void>> KeptPartitions::forget(Tag tag) {
-  CO_TRY_VOID(co_await history_.drop_set(tag));
-  log_.info("storage_set_forgotten", {{"tag", tag.canonical()}});
-  kept_.erase(tag);
-  hints_.keep_nothing(tag);
+Task<Result<void>> KeptPartitions::forget(redundancy::StorageSet set) {
+  const auto known = kept_.find(set.tag);
+  if (known == kept_.end() || known->second.set != set)
+    co_return fail(ErrorCode::kConflict, "another set is kept meanwhile");
+  // First here: what is adopted while the disk is at work is not to be lost with it.
+  kept_.erase(known);
+  hints_.keep_nothing(set.tag);
+  log_.info("storage_set_forgotten", {{"tag", set.tag.canonical()}});
+  CO_TRY_VOID(co_await history_.drop_set(set));
   co_return Result<void>();
 }
 

@@ -46,8 +46,9 @@ class KeptPartitions {
   // Keeps the set, if it supersedes what was kept. Durable when it completes. kTooLarge if there are too
   // many; kInvalid for a version that cannot have been reached since the one that is kept.
   [[nodiscard]] Task<Result<void>> adopt(redundancy::StorageSet set);
-  // The set that is kept is not one that owners have: it is as if it had never been heard of.
-  [[nodiscard]] Task<Result<void>> forget(Tag tag);
+  // The set is kept, and not one that owners have: it is as if it had never been heard of, unless another one
+  // is kept by then.
+  [[nodiscard]] Task<Result<void>> forget(redundancy::StorageSet set);
   // One of its places is there.
   [[nodiscard]] static bool has_place_in(const Segment& positions, const redundancy::StorageSet& set);
   // One of the hashtag's places is here, of so many.

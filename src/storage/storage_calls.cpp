@@ -35,7 +35,7 @@ Task<Result<redundancy::StorageSet>> StorageCalls::tell(std::string origin, Tag 
 }
 
 Task<Result<void>> StorageCalls::check_owner(RingId position, std::string origin) {
-  const budget::Share share(&budget_, budget::Resource::kLookUps, budget_.who(host_of(origin)));
+  const budget::Share share(&budget_, budget::Resource::kClaims, budget_.who(host_of(origin)));
   if (!share.is_granted()) co_return fail(ErrorCode::kBusy, "too many look-ups at a time; ask again soon");
   for (int attempt = 0; attempt < 2; ++attempt) {
     const Result<ring::Owner> owner = co_await rings_.of(Ring::kStorage).find_owner(position);

@@ -13,8 +13,8 @@ using redundancy::Partition;
 
 constexpr Duration kTellAgain = std::chrono::minutes(5);  // owners that are new
 constexpr Duration kConfirmEvery = std::chrono::minutes(10);
-constexpr std::size_t kConfirmMost = 4;  // sets in one round of the upkeep
-constexpr double kRoom = 4;              // places that a set may have for each that the ring seems to have
+constexpr std::ptrdiff_t kConfirmMost = 4;  // sets in one round of the upkeep
+constexpr double kRoom = 4;                 // places that a set may have for each that the ring seems to have
 
 }  // namespace
 
@@ -202,12 +202,8 @@ Task<void> StorageRedundancy::upkeep() {
     const std::set<Partition> written = std::exchange(written_, {});
     for (const Partition& partition : written) co_await look_at(partition);
     const std::vector<Tag> tags = kept_.tags();
-    std::size_t confirmed = 0;
+    co_await confirm_some(tags);
     for (const Tag& tag : tags) {
-      if (confirmed < kConfirmMost && is_unconfirmed(tag)) {
-        ++confirmed;
-        co_await confirm(tag);
-      }
       const redundancy::StorageSet set = kept_.of(tag);
       const bool is_merging = policy_.state(set) == State::kMerging;
       if (is_merging) co_await merge(tag);
@@ -257,6 +253,19 @@ Task<void> StorageRedundancy::ask_for_more(Tag tag, unsigned partition, double b
   }
 }
 
+// By turns.
+Task<void> StorageRedundancy::confirm_some(std::vector<Tag> tags) {
+  std::erase_if(tags, [this](const Tag& tag) { return !is_unconfirmed(tag); });
+  if (confirmed_last_)
+    std::ranges::rotate(
+        tags, std::ranges::find_if(tags, [this](const Tag& tag) { return *confirmed_last_ < tag; }));
+  if (std::ssize(tags) > kConfirmMost) tags.erase(tags.begin() + kConfirmMost, tags.end());
+  for (const Tag& tag : tags) {
+    confirmed_last_ = tag;
+    co_await confirm(tag);
+  }
+}
+
 bool StorageRedundancy::is_unconfirmed(const Tag& tag) const {
   const auto last = confirmed_.find(tag);
   return !is_coordinator(tag) && kept_.age(tag) >= kConfirmEvery &&
@@ -279,8 +288,11 @@ Task<void> StorageRedundancy::confirm(Tag tag) {
   }
   const std::size_t others = at_rest->size() - (kept_.stands_at(tag, kept_.at_rest()) ? 1 : 0);
   if (latest == nullptr || 2 * behind <= others) co_return;
-  const Result<void> forgotten = co_await kept_.forget(tag);
+  const Result<void> forgotten = co_await kept_.forget(set);
   confirmed_.erase(tag);
+  // What was put beyond it is looked at by nobody now, and goes when another set has rested, not at once.
+  swept_.erase(tag);
+  merged_.erase(tag);
   if (forgotten && latest->set.version > 0) co_await kept_.adopt(latest->set);
 }
 

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -80,6 +81,7 @@ class StorageRedundancy {
   Task<void> look_at(redundancy::Partition partition);
   Task<void> ask_for_more(Tag tag, unsigned partition, double bytes);
   [[nodiscard]] bool is_unconfirmed(const Tag& tag) const;
+  Task<void> confirm_some(std::vector<Tag> tags);
   Task<void> confirm(Tag tag);
   Task<void> merge(Tag tag);
   Task<bool> take_up(Tag tag, unsigned into, unsigned from, std::uint64_t version);
@@ -103,7 +105,8 @@ class StorageRedundancy {
   std::map<Tag, Told> told_;
   std::map<Tag, std::uint64_t> made_;  // the version that this node has made
   std::map<Tag, Instant> confirmed_;   // when owners at rest were asked for what others coordinate
-  std::set<Tag> busy_;                 // hashtags that are being changed or merged
+  std::optional<Tag> confirmed_last_;
+  std::set<Tag> busy_;  // hashtags that are being changed or merged
   TaskGroup tasks_;
 };
 

@@ -235,6 +235,11 @@ inline constexpr std::array kHistory = {
             const Tag of = tag(rng);
             return done(s.history.save_set({of, rng.below(9), 4, 8, moment(rng)}));
           }},
+    Write{"drop_set",
+          [](Stores& s, Rng& rng) {
+            const Tag of = tag(rng);
+            return done(s.history.drop_set({of, rng.below(9), 4, 8, moment(rng)}));
+          }},
 };
 
 inline constexpr std::array kOthers = {

@@ -47,7 +47,9 @@ TEST_F(KeptPartitionsTest, KeepsTheSetThatSupersedesAcrossARestart) {
 
 TEST_F(KeptPartitionsTest, WhatOwnersDoNotHaveIsForgottenForGood) {
   EXPECT_TRUE(run(kept.adopt(set(1'000, 256))));
-  EXPECT_TRUE(run(kept.forget("cats"_tag)));
+  const redundancy::StorageSet made_up = kept.of("cats"_tag);
+  EXPECT_TRUE(run(kept.forget(made_up)));
+  EXPECT_FALSE(run(kept.forget(made_up)));
   EXPECT_EQ(kept.of("cats"_tag).replicas, 4U);
   EXPECT_EQ(hints.known("cats"_tag).replicas, 4U);
   EXPECT_TRUE(run(kept.adopt(set(2, 16)))) << "an earlier one";

@@ -11,11 +11,17 @@ import { Timeline } from "./timeline.tsx";
 const app = document.getElementById("app");
 const AGAIN = 20_000;
 
-/** Nobody is writing into a field of it. */
+const AFTER_CLICK = 500;
+
+/** Nobody is writing into a form of it, or has just pressed its button. */
 async function unused(box: HTMLElement): Promise<void> {
-  const field = document.activeElement;
-  if (field?.matches("input") && box.contains(field)) await new Promise((resolve) => field.addEventListener("blur", resolve, { once: true }));
+  for (let form; (form = document.activeElement?.closest("form")) && box.contains(form); ) {
+    await new Promise((resolve) => form.addEventListener("focusout", resolve, { once: true }));
+    await new Promise((resolve) => setTimeout(resolve, AFTER_CLICK));
+  }
 }
+
+const fields = (box: HTMLElement) => [...box.querySelectorAll<HTMLInputElement>("form input[name]")];
 
 async function showTag(box: HTMLElement, tag: string): Promise<void> {
   const view = new View(tag, location.search);
@@ -29,8 +35,10 @@ async function showTag(box: HTMLElement, tag: string): Promise<void> {
   }
   await unused(box);
   const opened = [...box.querySelectorAll("details[open] > summary")].map((summary) => summary.textContent);
+  const written = fields(box);
   box.replaceChildren();
   render(<Timeline view={view} address={address} feed={feed} />, box);
+  for (const field of fields(box)) field.value = written.find(({ name }) => name === field.name)?.value || field.value;
   for (const summary of box.querySelectorAll("details > summary"))
     if (opened.includes(summary.textContent)) summary.parentElement?.setAttribute("open", "");
 }

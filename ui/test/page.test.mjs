@@ -307,6 +307,7 @@ test("who is writing when the script is ready loses nothing of it", () =>
     await field.blur();
     await page.getByRole("feed").waitFor();
     assert.ok(await page.locator(".follow details[open]").count());
+    assert.equal(await field.inputValue(), "@me@social.ex");
   }));
 
 test("a page of older posts shows these", () =>
