@@ -120,6 +120,17 @@ TEST_F(ReceiptsTest, AHeadIsLaterThanTheReceiptsBeforeIt) {
   EXPECT_GT(receipt_in(send("Add", "/storage", {post(2)})).at, proven.head.at);
 }
 
+// The posts that went are counted on in their hour.
+TEST_F(ReceiptsTest, AnHourOfWhichAPartWasLetGoIsProvedStill) {
+  json::object early = json::parse_object(batch_text("Add", other, origin + "/storage", {post(1)})).value();
+  early["object"].get_array()[0].get_object()["published"] = "2025-12-31T12:10:00Z";
+  answered(json::serialize(early));
+  send("Add", "/storage", {post(2), post(3)});
+  ASSERT_TRUE(run(stores->history.let_go("cats"_tag, 1, date() + std::chrono::hours(48))));
+  EXPECT_EQ(ask_for_head(0, 2).status, 200);
+  EXPECT_EQ(ask_for_head(0, 1).status, 200);
+}
+
 TEST_F(ReceiptsTest, AHeadFollowsTheHistory) {
   EXPECT_EQ(prove(1).state, PostState::kAbsent);
   send("Add", "/storage", {post(1), post(2), post(3)});
