@@ -38,7 +38,7 @@ def check(what, ok, detail=""):
 
 
 def run(network, *arguments, **options):
-    return subprocess.run([network.binary, *map(str, arguments)], capture_output=True, text=True, timeout=60, **options)
+    return subprocess.run([network.binary, *map(str, arguments)], **{"capture_output": True, "text": True, "timeout": 60, **options})
 
 
 def on_terminal(*command, typed="", columns=80, **environment):
@@ -568,6 +568,56 @@ def backup_killed_anywhere(network, folder):
     check("and nothing beside the data, once one was not killed", not list(data.glob("backup*")), list(data.iterdir()))
 
 
+STOPPED = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <signal.h>
+#include <sys/stat.h>
+/* Who gives a copy its rights stops there until it is told to go on. */
+int fchmodat(int folder, const char* path, mode_t mode, int flags) {
+  static int (*real)(int, const char*, mode_t, int);
+  if (!real) real = (int (*)(int, const char*, mode_t, int)) dlsym(RTLD_NEXT, "fchmodat");
+  raise(SIGSTOP);
+  return real(folder, path, mode, flags);
+}
+"""
+
+
+def start_of(network, i):
+    """What becomes of a start that should be refused."""
+    try:
+        return run(network, "run", "--config", network.config_file(i), timeout=20)
+    except subprocess.TimeoutExpired:
+        return subprocess.CompletedProcess([], 0, "", "it runs")
+
+
+def no_node_starts_while_one_is_restored(network, folder, file, database):
+    (folder / "stopped.c").write_text(STOPPED)
+    subprocess.run(["clang-19", "-shared", "-fPIC", "-o", folder / "stopped.so", folder / "stopped.c"], check=True)
+    former = database.with_name("former.db")
+    for what in ["one", "none"]:
+        if what == "none":
+            database.rename(former)
+        restore = subprocess.Popen([network.binary, "restore", file, "--config", network.config_file(0)], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                   text=True, env={**os.environ, "LD_PRELOAD": str(folder / "stopped.so")})
+        _, status = os.waitpid(restore.pid, os.WUNTRACED)
+        check("the copy is there", os.WIFSTOPPED(status) and Path(f"{database}.restored").exists(), status)
+        if what == "one":
+            started = start_of(network, 0)
+            check("no node starts while another is put in its place", started.returncode != 0 and "in use by another process" in started.stderr, started.stderr)
+        else:
+            network.start_node(0)
+            wait_for("a node that begins anew", lambda: network.is_listening(0))
+        restore.send_signal(signal.SIGCONT)
+        _, complaint = restore.communicate(timeout=60)
+        if what == "one":
+            check("and it is put there", restore.returncode == 0, complaint)
+        else:
+            check("where a node has begun meanwhile, nothing is", restore.returncode != 0 and "Was the node started?" in complaint and not Path(f"{database}.restored").exists(), complaint)
+            network.stop_node(0)
+            former.rename(database)
+
+
 def backup(network):
     network.cli(0, "subscribe", "hedgehog")
     with tempfile.TemporaryDirectory() as folder:
@@ -586,6 +636,7 @@ def backup(network):
         refused = run(network, "restore", cut, "--config", network.config_file(0))
         check("half a copy is refused", refused.returncode != 0 and "no whole backup" in refused.stderr, refused.stderr)
         database = network.node_directory(0) / "data" / "tagring.db"
+        no_node_starts_while_one_is_restored(network, Path(folder), file, database)
         kills, wrong = killed_anywhere(network, Path(folder), lambda: database.exists() and is_whole(database), "restore", file)
         check("a restore that is killed leaves one of the two", wrong == 0 and kills > 4, (wrong, kills))
         done = run(network, "restore", file, "--config", network.config_file(0))
