@@ -217,6 +217,13 @@ def reload(network):
 
     file = network.config_file(0)
     text = file.read_text()
+    certificate(network, "renamed.example")
+    before = served(network, 0)
+    replace(file, f'host = "{node_host(0)}"', 'host = "renamed.example"')
+    replace(file, f"certs/{node_host(0)}.", "certs/renamed.example.")
+    done = run(network, "reload", "--config", file)
+    check("nobody is shown the certificate of a name that counts with the next start", done.returncode != 0 and "node.host is changed" in done.stderr and served(network, 0) == before, done.stderr)
+    file.write_text(text)
     replace(file, "posts_an_hour = 1000000", "posts_an_hour = 7")
     replace(file, "vservers = 2", "vservers = 3")
     replace(file, 'data = "data"', 'data = "data"\nlog_level = "debug"')
