@@ -11,6 +11,7 @@
 #include "administrators/administrator.hpp"
 #include "base/counted.hpp"
 #include "base/json.hpp"
+#include "db/new_name.hpp"
 #include "http/http_error.hpp"
 #include "http/url.hpp"
 #include "instances/tag_tokens.hpp"
@@ -107,6 +108,28 @@ Task<Result<crypto::PrivateKey>> Daemon::key(bool has_file) {
   co_return made;
 }
 
+// Whose the database is. It may be a copy of what another node has, by the tools of PostgreSQL or by hand:
+// with its key there would be two of that node.
+Task<Result<void>> Daemon::take_name() {
+  CO_TRY(const std::optional<std::string> saved, co_await stores_->meta.get("origin"));
+  const std::string before = saved.value_or("");
+  if (!before.empty() && before == config_.moved_from) {
+    const auto take = [own = config_.origin(), before](sql::Connection& database) {
+      return db::take_over_in_transaction(database, own, before);
+    };
+    CO_TRY_VOID(co_await stores_->database->write(take));
+    log_.info("taken_over", {{"from", before}});
+  } else if (!before.empty() && host_of(before) != config_.host) {
+    co_return fail(
+        ErrorCode::kInvalid,
+        fmt::format(
+            "the database is that of {}, and this is {}: if this node goes on for that one, on a copy "
+            "of what it has, put moved_from = \"{}\" under [node] (docs/runbook.md, \"Another name\")",
+            before, config_.origin(), before));
+  }
+  co_return co_await stores_->meta.set("origin", config_.origin());
+}
+
 // What the node has itself written down, and where it goes on writing.
 Task<Result<void>> Daemon::remember(node::Environment* environment) {
   const auto saves = [this](const char* name) {
@@ -162,9 +185,9 @@ Task<Result<void>> Daemon::open() {
   CO_TRY(stores_, db::open_stores(database_watch_.options(config_.data / kDatabase), clock_,
                                   [this](const db::MigrationStep& step) { tell_of_upgrade(step); }));
   tasks_.spawn("heartbeat", database_watch_.beat(*stores_->database));
+  CO_TRY_VOID(co_await take_name());
   CO_TRY(crypto::PrivateKey own_key, co_await key(has_file));
   CO_TRY(const std::uint64_t incarnation, co_await stores_->meta.next_incarnation(clock_));
-  CO_TRY_VOID(co_await stores_->meta.set("origin", config_.origin()));  // whose a copy is (db/new_name.hpp)
   CO_TRY(http_, net::BeastHttpClient::make(client_options(config_), pool_.get_executor(), resolver_));
   if (inside_) {
     CO_TRY(inside_http_, InsideClient::make(pool_.get_executor()));

@@ -55,6 +55,7 @@ class Daemon final : public health::Machine {
   Task<Result<void>> serve();
   Task<Result<void>> open();
   void tell_of_upgrade(const db::MigrationStep& step);
+  Task<Result<void>> take_name();
   Task<Result<crypto::PrivateKey>> key(bool has_file);
   Task<Result<void>> remember(node::Environment* environment);
   Task<Result<void>> take_fronts(const crypto::PrivateKey& own_key);

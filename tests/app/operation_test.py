@@ -679,6 +679,31 @@ def backup(network):
         check("it has what the copy had", "hedgehog" in wanted and "newt" not in wanted, wanted)
 
 
+def another_name(network):
+    """What another node has, copied by PostgreSQL's tools or by hand."""
+    network.stop_node(1)
+    config = network.config_file(1)
+    text = config.read_text()
+    database = network.node_directory(1) / "data" / "tagring.db"
+    with sqlite3.connect(database) as copied:
+        copied.execute("UPDATE meta SET value = CAST('https://old.example' AS BLOB) WHERE name = 'origin'")
+        copied.execute("INSERT INTO followers(tag, actor, inbox, follow_id, via, since) VALUES('owls', 'https://a.example/a', 'https://a.example/in', 'f', 0, 0)")
+        key = copied.execute("SELECT value FROM meta WHERE name = 'key'").fetchone()
+    copied.close()
+    refused = start_of(network, 1)
+    check("a node does not go on as another", refused.returncode == 2 and 'put moved_from = "https://old.example"' in refused.stderr, refused.stderr)
+    replace(config, 'data = "data"', 'data = "data"\nmoved_from = "https://old.example"')
+    network.start_node(1)
+    wait_for("the node of another name", lambda: network.is_listening(1))
+    network.stop_node(1)
+    with sqlite3.connect(database) as taken:
+        check("unless it is the one that moves there: who follows that one stays with it", taken.execute("SELECT count(*) FROM followers WHERE tag = 'owls'").fetchone() == (0,))
+        now = dict(taken.execute("SELECT name, CAST(value AS TEXT) FROM meta WHERE name IN ('key', 'origin')").fetchall())
+    taken.close()
+    check("and its key, too", now["key"] != (key[0].decode() if isinstance(key[0], bytes) else key[0]) and now["origin"] == f"https://{node_host(1)}:{network.port}", now["origin"])
+    config.write_text(text)
+
+
 def setup():
     binary = os.environ.get("TAGRING_BINARY", ROOT / "build" / "release" / "tagring")
     with tempfile.TemporaryDirectory() as folder:
@@ -749,6 +774,7 @@ def main():
         backup(network)
         restarts_refuse_nobody(network)
         log_lines(network)
+        another_name(network)
     print(f"{counts[True]} passed, {counts[False]} failed")
     sys.exit(1 if counts[False] else 0)
 
