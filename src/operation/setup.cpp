@@ -149,6 +149,7 @@ Check each(Check check) {
       TRY(std::string one, check(word));
       good.push_back(std::move(one));
     }
+    if (good.empty()) return fail(ErrorCode::kInvalid, fmt::format("'{}' has no name in it", text));
     return fmt::format("{}", fmt::join(good, " "));
   };
 }

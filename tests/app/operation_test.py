@@ -738,6 +738,13 @@ def setup():
         done = subprocess.run([binary, *options, "--force", "--data", "/srv/tagring"], capture_output=True, text=True, stdin=subprocess.DEVNULL)
         check("and to another one after what setup says", "ReadWritePaths=/srv/tagring" in done.stdout, done.stdout)
         done = subprocess.run([binary, *options], capture_output=True, text=True, stdin=subprocess.DEVNULL)
+        comma = Path(folder) / "comma.toml"
+        for arguments in [["--instance", ",", "--create"], ["--instance", "example.org", "--join", ","]]:
+            done = subprocess.run([binary, "setup", "--config", comma, *options[3:7], *arguments], capture_output=True, text=True, stdin=subprocess.DEVNULL)
+            check("what has no name in it names nothing", done.returncode == 2 and "',' has no name in it" in done.stderr and not comma.exists(), (done.returncode, done.stderr))
+        code, seen = on_terminal(binary, "setup", "--config", comma, *options[3:7], typed=",\n")
+        check("nor where it is asked for", code == 2 and "',' has no name in it" in seen and not comma.exists(), (code, seen))
+        done = subprocess.run([binary, *options], capture_output=True, text=True, stdin=subprocess.DEVNULL)
         check("it overwrites nothing", done.returncode == 2 and "--force" in done.stderr, done.stderr)
         done = subprocess.run([binary, "setup", "--config", file, "--force", "--host", "tags.example.org"], capture_output=True, text=True, stdin=subprocess.DEVNULL)
         check("it says which option is missing", done.returncode == 2 and "--address" in done.stderr, done.stderr)
