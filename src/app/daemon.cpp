@@ -31,7 +31,8 @@ constexpr Duration kUpgradeEvery = std::chrono::seconds(10);
 // A step of one that stood by, which systemd takes for started.
 constexpr Duration kUpgradeMax = std::chrono::hours(24);
 constexpr const char* kDatabase = "tagring.db";
-constexpr const char* kCopy = "backup.db";          // until who asked for it takes it
+constexpr const char* kCopy = "backup.db";  // until who asked for it takes it
+constexpr Duration kCopyKept = std::chrono::hours(1);
 constexpr std::size_t kControlBodyMax = 8U << 20U;  // the longest list of blocks, and room for escapes
 
 // Nobody else's business: the private key is there. Left as it is where more than a node may live.
@@ -385,7 +386,16 @@ Task<Result<json::object>> Daemon::back_up() {
                     size, (config_.data / kDatabase).string(), machine::kReservePercent));
   }
   CO_TRY(const std::uint64_t bytes, co_await sql::back_up(*stores_->database, file));
+  tasks_.spawn("copy", remove_copy_later(file, ++copies_made_));
   co_return json::object{{"file", file.string()}, {"octets", bytes}};
+}
+
+// Whoever asked for it takes it at once, if they are still there.
+Task<void> Daemon::remove_copy_later(std::filesystem::path file, std::uint64_t number) {
+  const Instant end = clock_.now() + kCopyKept;
+  co_await clock_.sleep_until(end);
+  std::error_code error;
+  if (number == copies_made_ && copies_ == 0) std::filesystem::remove(file, error);
 }
 
 }  // namespace tagring::app

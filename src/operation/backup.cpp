@@ -100,7 +100,7 @@ Result<json::object> back_up(const BackupOptions& options) {
   if (std::filesystem::exists(target, error))
     return fail(ErrorCode::kInvalid, fmt::format("{} is there already: give another name", target.string()));
   if (::access(target.parent_path().c_str(), W_OK | X_OK) != 0) return cannot("write", target, errno);
-  TRY(json::object answer, client::ask_node(options.control, "POST", "/backup"));
+  TRY(json::object answer, client::ask_node(options.control, "POST", "/backup", {}, client::kLongTimeout));
   TRY_VOID(fetch(json::text_of(answer, "file"), target));
   answer["file"] = target.string();
   return answer;
