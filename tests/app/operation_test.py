@@ -150,6 +150,14 @@ def root_does_not_write_for_another(network):
     check("and is told whose command starts it", 'start it with "runuser -u nobody -- tagring run' in done.stderr, done.stderr)
     _, _, checks = doctor(network, 1)
     check("doctor sees what that user cannot open", not checks["permissions"]["ok"] and f"chown nobody: {data}/tagring.db" in checks["permissions"]["what_to_do"], checks["permissions"])
+    token = network.directory / "roots_token"
+    token.write_text(ADMINISTRATORS_TOKEN + "\n")
+    token.chmod(0o600)
+    text = network.config_file(1).read_text()
+    replace(network.config_file(1), 'data = "data"', f'data = "data"\nadmin_token_file = "{token}"')
+    _, _, checks = doctor(network, 1)
+    check("and what it cannot read", f"nobody may not read {token}" in checks.get("readable", {}).get("detail", ""), checks)
+    network.config_file(1).write_text(text)
     shutil.chown(data, "root")
 
 
