@@ -752,6 +752,13 @@ def setup():
             check("what has no name in it names nothing", done.returncode == 2 and "',' has no name in it" in done.stderr and not comma.exists(), (done.returncode, done.stderr))
         code, seen = on_terminal(binary, "setup", "--config", comma, *options[3:7], typed=",\n")
         check("nor where it is asked for", code == 2 and "',' has no name in it" in seen and not comma.exists(), (code, seen))
+        if os.geteuid() == 0:
+            Path(folder).chmod(0o755)
+            placeholder = Path(folder) / "placeholder.toml"
+            placeholder.write_text("# tagring is not set up yet\n")
+            placeholder.chmod(0o600)
+            done = subprocess.run([binary, "setup", "--config", placeholder, *options[3:]], capture_output=True, text=True, stdin=subprocess.DEVNULL, user="nobody")
+            check("who may not write is told so, and not to overwrite", done.returncode != 0 and "Permission denied" in done.stderr and "--force" not in done.stderr, done.stderr)
         done = subprocess.run([binary, *options], capture_output=True, text=True, stdin=subprocess.DEVNULL)
         check("it overwrites nothing", done.returncode == 2 and "--force" in done.stderr, done.stderr)
         done = subprocess.run([binary, "setup", "--config", file, "--force", "--host", "tags.example.org"], capture_output=True, text=True, stdin=subprocess.DEVNULL)
