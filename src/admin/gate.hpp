@@ -3,6 +3,7 @@
 // has guessed too often 429, whatever comes then.
 #pragma once
 
+#include <expected>
 #include <string>
 
 #include "admin/control.hpp"
@@ -20,6 +21,8 @@ class Gate {
       : tokens_(tokens), logins_(logins), control_(control), budget_(budget) {}
 
   [[nodiscard]] Task<HttpResponse> answer(HttpRequest request);
+  // Whose the request's token is; or what they are answered whose it is not.
+  [[nodiscard]] std::expected<administrators::Administrator, HttpResponse> admit(const HttpRequest& request);
 
  private:
   const std::vector<administrators::Token>& tokens_;

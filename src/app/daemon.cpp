@@ -11,6 +11,7 @@
 #include "administrators/administrator.hpp"
 #include "base/counted.hpp"
 #include "base/json.hpp"
+#include "db/new_name.hpp"
 #include "http/http_error.hpp"
 #include "http/url.hpp"
 #include "instances/tag_tokens.hpp"
@@ -30,7 +31,8 @@ constexpr Duration kUpgradeEvery = std::chrono::seconds(10);
 // A step of one that stood by, which systemd takes for started.
 constexpr Duration kUpgradeMax = std::chrono::hours(24);
 constexpr const char* kDatabase = "tagring.db";
-constexpr const char* kCopy = "backup.db";          // until who asked for it takes it
+constexpr const char* kCopy = "backup.db";  // until who asked for it takes it
+constexpr Duration kCopyKept = std::chrono::hours(1);
 constexpr std::size_t kControlBodyMax = 8U << 20U;  // the longest list of blocks, and room for escapes
 
 // Nobody else's business: the private key is there. Left as it is where more than a node may live.
@@ -107,6 +109,28 @@ Task<Result<crypto::PrivateKey>> Daemon::key(bool has_file) {
   co_return made;
 }
 
+// Whose the database is. It may be a copy of what another node has, by the tools of PostgreSQL or by hand:
+// with its key there would be two of that node.
+Task<Result<void>> Daemon::take_name() {
+  CO_TRY(const std::optional<std::string> saved, co_await stores_->meta.get("origin"));
+  const std::string before = saved.value_or("");
+  if (!before.empty() && before == config_.moved_from) {
+    const auto take = [own = config_.origin(), before](sql::Connection& database) {
+      return db::take_over_in_transaction(database, own, before);
+    };
+    CO_TRY_VOID(co_await stores_->database->write(take));
+    log_.info("taken_over", {{"from", before}});
+  } else if (!before.empty() && host_of(before) != config_.host) {
+    co_return fail(
+        ErrorCode::kInvalid,
+        fmt::format(
+            "the database is that of {}, and this is {}: if this node goes on for that one, on a copy "
+            "of what it has, put moved_from = \"{}\" under [node] (docs/runbook.md, \"Another name\")",
+            before, config_.origin(), before));
+  }
+  co_return co_await stores_->meta.set("origin", config_.origin());
+}
+
 // What the node has itself written down, and where it goes on writing.
 Task<Result<void>> Daemon::remember(node::Environment* environment) {
   const auto saves = [this](const char* name) {
@@ -162,9 +186,9 @@ Task<Result<void>> Daemon::open() {
   CO_TRY(stores_, db::open_stores(database_watch_.options(config_.data / kDatabase), clock_,
                                   [this](const db::MigrationStep& step) { tell_of_upgrade(step); }));
   tasks_.spawn("heartbeat", database_watch_.beat(*stores_->database));
+  CO_TRY_VOID(co_await take_name());
   CO_TRY(crypto::PrivateKey own_key, co_await key(has_file));
   CO_TRY(const std::uint64_t incarnation, co_await stores_->meta.next_incarnation(clock_));
-  CO_TRY_VOID(co_await stores_->meta.set("origin", config_.origin()));  // whose a copy is (db/new_name.hpp)
   CO_TRY(http_, net::BeastHttpClient::make(client_options(config_), pool_.get_executor(), resolver_));
   if (inside_) {
     CO_TRY(inside_http_, InsideClient::make(pool_.get_executor()));
@@ -362,7 +386,16 @@ Task<Result<json::object>> Daemon::back_up() {
                     size, (config_.data / kDatabase).string(), machine::kReservePercent));
   }
   CO_TRY(const std::uint64_t bytes, co_await sql::back_up(*stores_->database, file));
+  tasks_.spawn("copy", remove_copy_later(file, ++copies_made_));
   co_return json::object{{"file", file.string()}, {"octets", bytes}};
+}
+
+// Whoever asked for it takes it at once, if they are still there.
+Task<void> Daemon::remove_copy_later(std::filesystem::path file, std::uint64_t number) {
+  const Instant end = clock_.now() + kCopyKept;
+  co_await clock_.sleep_until(end);
+  std::error_code error;
+  if (number == copies_made_ && copies_ == 0) std::filesystem::remove(file, error);
 }
 
 }  // namespace tagring::app

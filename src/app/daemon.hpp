@@ -55,6 +55,7 @@ class Daemon final : public health::Machine {
   Task<Result<void>> serve();
   Task<Result<void>> open();
   void tell_of_upgrade(const db::MigrationStep& step);
+  Task<Result<void>> take_name();
   Task<Result<crypto::PrivateKey>> key(bool has_file);
   Task<Result<void>> remember(node::Environment* environment);
   Task<Result<void>> take_fronts(const crypto::PrivateKey& own_key);
@@ -63,6 +64,7 @@ class Daemon final : public health::Machine {
   using Answer = Task<HttpResponse> (node::Node::*)(HttpRequest);
   Task<health::Check> look_at_proxys_certificate();
   Task<health::Check> look_at_standby();
+  Task<void> remove_copy_later(std::filesystem::path file, std::uint64_t number);
   Task<void> wait_for_the_end();
   Task<void> look_again();
   Task<void> stop();
@@ -82,6 +84,7 @@ class Daemon final : public health::Machine {
   Doors doors_;
   net::Resolver resolver_;
   std::size_t copies_ = 0;  // that are being written; at most one
+  std::uint64_t copies_made_ = 0;
   Instant upgrade_told_;
   std::unique_ptr<db::Stores> stores_;
   std::unique_ptr<net::BeastHttpClient> http_;

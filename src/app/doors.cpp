@@ -147,12 +147,21 @@ void Doors::trust(const proxies::Networks& proxies) {
   for (std::size_t i = 0; i < outside_; ++i) servers_[i]->trust(proxies);
 }
 
+// Another name counts with the next start: until then, others would refuse the certificate of that one.
 Result<void> Doors::take_certificate(const config::Config& config) {
-  TRY(const std::optional<WallTime> until, until_of(config));
+  config::Config for_now = config;
+  for_now.host = config_.host;
+  const Result<std::optional<WallTime>> until = until_of(for_now);
+  if (!until && config.host != config_.host) {
+    return fail(until.error().code,
+                fmt::format("{}. node.host is changed to {}: restart the node, which then has that name",
+                            until.error().message, config.host));
+  }
+  TRY_VOID(until);
   for (std::size_t i = 0; i < outside_; ++i) {
     TRY_VOID(servers_[i]->take_certificate(config.certificate, config.key));
   }
-  certificate_until_ = until;
+  certificate_until_ = *until;
   return {};
 }
 

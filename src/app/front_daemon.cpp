@@ -6,6 +6,7 @@
 #include <fmt/core.h>
 #include <thread>
 
+#include "admin/settings.hpp"
 #include "base/json.hpp"
 #include "base/runtime.hpp"
 #include "crypto/key.hpp"
@@ -112,7 +113,16 @@ Task<void> FrontDaemon::wait_for_the_end() {
   }
 }
 
-// What may change while it runs: the certificate, whom it trusts, and what is logged.
+namespace {
+
+// Of the settings that count at once; the others of these are the core's.
+bool is_of_fronts(std::string_view key) {
+  return key.starts_with("budget.") || key.starts_with("listen.") || key == "node.log_level";
+}
+
+}  // namespace
+
+// What may change while it runs: the certificate, whom it trusts, what others may use, and what is logged.
 Result<void> FrontDaemon::reload() {
   TRY(const config::Config fresh, config::Config::load(config_file_));
   if (fresh.is_plain() != config_.is_plain())
@@ -120,9 +130,19 @@ Result<void> FrontDaemon::reload() {
   TRY_VOID(doors_.take_certificate(fresh));
   doors_.trust(fresh.trusted_proxies);
   log_.set_least(fresh.log_level);
+  budget_.use(fresh.budgets);
+  json::array changed;
+  json::array restart;
+  for (const std::string& key : admin::changed_settings(config_, fresh)) {
+    if (!admin::counts_at_once(key)) restart.emplace_back(key);
+    if (admin::counts_at_once(key) && is_of_fronts(key)) changed.emplace_back(key);
+  }
   config_.certificate = fresh.certificate;
   config_.key = fresh.key;
-  log_.info("reloaded");
+  config_.trusted_proxies = fresh.trusted_proxies;
+  config_.budgets = fresh.budgets;
+  config_.log_level = fresh.log_level;
+  log_.info("reloaded", {{"changed", json::serialize(changed)}, {"restart", json::serialize(restart)}});
   return {};
 }
 

@@ -67,6 +67,13 @@ Result<json::object> ask_node(const ControlOptions& options, std::string method,
     return fail(ErrorCode::kDenied,
                 fmt::format("only the node's own user and root may use {}: sudo tagring …", socket));
   }
+  if (!response && response.error().code == ErrorCode::kTimedOut) {
+    return fail(
+        ErrorCode::kTimedOut,
+        fmt::format("the node at {} has not answered for {} s, and may still do it: \"tagring doctor\" "
+                    "says how it is",
+                    socket, std::chrono::floor<std::chrono::seconds>(timeout).count()));
+  }
   if (!response) return fail(response.error().code, where_else(socket, options.config));
   if (response->status != 200) return std::unexpected(decode_error(response->status, response->body));
   return json::parse_object(response->body);

@@ -24,9 +24,11 @@ struct ControlOptions {
 void add_control_options(CLI::App& command, ControlOptions& options);
 
 inline constexpr Duration kAnswerTimeout = std::chrono::minutes(10);
+// Where much is moved: it takes as long as it takes.
+inline constexpr Duration kLongTimeout = std::chrono::hours(24);
 
 // The node's answer; its error if the status is not 200. kUnavailable if no node runs, saying how to start
-// it, or that what runs here is a front, and where to ask.
+// it, or that what runs here is a front, and where to ask. kTimedOut if one does, and has not answered.
 Result<json::object> ask_node(const ControlOptions& options, std::string method, std::string target,
                               const json::object& body = {}, Duration timeout = kAnswerTimeout);
 

@@ -14,7 +14,6 @@
 namespace tagring::client {
 namespace {
 
-constexpr Duration kLeavingTimeout = std::chrono::hours(24);  // up to an hour for each place
 constexpr Duration kDrainMax = std::chrono::minutes(3);
 constexpr Duration kDrainPause = std::chrono::seconds(1);
 
@@ -155,7 +154,7 @@ std::int64_t wait_for_outbox(const ControlOptions& options, std::int64_t owed) {
 
 int leave(const ControlOptions& options) {
   if (!options.json) fmt::print(stderr, "handing over what this node owns, as long as that takes\n");
-  Result<json::object> answer = ask_node(options, "POST", "/leave", {}, kLeavingTimeout);
+  Result<json::object> answer = ask_node(options, "POST", "/leave", {}, kLongTimeout);
   if (!answer) return report(answer.error());
   const std::int64_t owed = wait_for_outbox(options, number_of(*answer, "owed"));
   (*answer)["owed"] = owed;

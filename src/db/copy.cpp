@@ -61,6 +61,7 @@ class Copier {
  private:
   Result<void> prepare_target();
   Result<void> copy_table(const Table& table);
+  Result<void> copy_rest(const Table& table);
   Result<TableDigest> digest_of(Connection& db, const Table& table);
   Result<bool> compare(const Table& table);
   Result<void> copy_sequence(const Table& table);
@@ -137,7 +138,7 @@ Result<void> Copier::prepare_target() {
 
 // --- one table ---------------------------------------------------------------------------------------------
 
-Result<void> Copier::copy_table(const Table& table) {
+Result<void> Copier::copy_rest(const Table& table) {
   const std::vector<Column> key = key_of(table);
   const std::string columns = names_of(table.columns);
   const std::string order = names_of(key);
@@ -178,6 +179,22 @@ Result<void> Copier::copy_table(const Table& table) {
     TRY_VOID(to_.commit());
   }
   return {};
+}
+
+// Of one that was interrupted it goes on after the last row that is there. If the source was used since, a
+// row beyond may be one that is there, under another key: then all of the table is copied again.
+Result<void> Copier::copy_table(const Table& table) {
+  const std::uint64_t done = done_;
+  const std::uint64_t resumed = resumed_;
+  Result<void> copied = copy_rest(table);
+  if (copied || copied.error().code != ErrorCode::kConflict || resumed_ == resumed) return copied;
+  if (to_.in_transaction()) {
+    TRY_VOID(to_.rollback());
+  }
+  done_ = done;
+  resumed_ = resumed;
+  TRY_VOID(to_.run(keep("DELETE FROM " + table.name)));
+  return copy_rest(table);
 }
 
 Result<TableDigest> Copier::digest_of(Connection& db, const Table& table) {

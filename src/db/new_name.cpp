@@ -24,7 +24,8 @@ Result<std::string> origin_in(sql::Connection& copy) {
 
 }  // namespace
 
-Result<bool> take_over(sql::Connection& copy, std::string_view origin, std::string_view former) {
+Result<bool> take_over_in_transaction(sql::Connection& copy, std::string_view origin,
+                                      std::string_view former) {
   TRY(const int version, version_of(copy));
   if (version != kSchemaVersion)
     return fail(ErrorCode::kInvalid,
@@ -34,14 +35,18 @@ Result<bool> take_over(sql::Connection& copy, std::string_view origin, std::stri
   if (owner != former)
     return fail(ErrorCode::kInvalid, fmt::format("it is a copy of what {} has, and this node goes on for {}",
                                                  owner.empty() ? "a node without a name" : owner, former));
-  TRY_VOID(copy.begin());
-  Result<void> done = copy.execute(kStaysBehind);
-  if (done) done = copy.commit();
-  if (!done) {
-    (void)copy.rollback();
-    return std::unexpected(done.error());
-  }
+  TRY_VOID(copy.execute(kStaysBehind));
   return true;
+}
+
+Result<bool> take_over(sql::Connection& copy, std::string_view origin, std::string_view former) {
+  TRY_VOID(copy.begin());
+  Result<bool> taken = take_over_in_transaction(copy, origin, former);
+  if (taken) {
+    if (const Result<void> done = copy.commit(); !done) taken = std::unexpected(done.error());
+  }
+  if (!taken) (void)copy.rollback();
+  return taken;
 }
 
 }  // namespace tagring::db

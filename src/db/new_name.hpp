@@ -13,5 +13,8 @@ namespace tagring::db {
 // places. Posts, history, blocks, permissions and the hashtags of instances stay. False if it is a copy of
 // what `origin` has itself, which is left as it is. kInvalid if it is of neither, or of an older version.
 Result<bool> take_over(sql::Connection& copy, std::string_view origin, std::string_view former);
+// The same, as part of a transaction.
+Result<bool> take_over_in_transaction(sql::Connection& copy, std::string_view origin,
+                                      std::string_view former);
 
 }  // namespace tagring::db

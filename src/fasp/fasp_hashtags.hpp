@@ -35,6 +35,9 @@ class FaspHashtags {
         instances_(instances),
         blocks_(blocks) {}
 
+  // A server that has more keeps them, and gets no more.
+  void allow(std::size_t tags_max) { tags_max_ = tags_max; }
+
   // Shown every follower at start.
   void note(const delivery::Follower& follower);
 

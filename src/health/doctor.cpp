@@ -18,6 +18,7 @@ constexpr Duration kHourly = std::chrono::hours(1);
 constexpr Duration kAgain = std::chrono::minutes(5);  // what was amiss may be mended
 constexpr Duration kClockMost = std::chrono::minutes(1);
 constexpr Duration kSlowWrite = std::chrono::seconds(5);
+constexpr std::uint64_t kNamedEnough = 50;  // of several proxies, one may still be silent
 constexpr std::size_t kAskedMax = 3;
 constexpr std::size_t kHostsMax = 10'000;
 
@@ -270,12 +271,19 @@ void Doctor::note_request(const HttpRequest& request, bool is_probe) {
   const proxies::Networks& trusted = patient_.config.trusted_proxies;
   const bool by_socket = request.peer == IpAddress{} && !patient_.config.listen_socket.empty();
   if (by_socket || proxies::is_in(trusted, request.peer)) {
-    if (!is_probe) silent_seen_ = clock_.now();
+    if (!is_probe) {
+      silent_seen_ = clock_.now();
+      named_since_ = 0;
+    }
     return;
   }
-  if (!proxies::is_private(request.peer) || !request.headers.find("X-Forwarded-For")) return;
+  if (!request.headers.find("X-Forwarded-For")) return;
   // A visitor of a network behind the same proxy: the header was believed already.
-  if (proxies::client_of(IpAddress{}, request.headers, trusted) == request.peer) return;
+  if (proxies::client_of(IpAddress{}, request.headers, trusted) == request.peer) {
+    if (++named_since_ >= kNamedEnough) silent_seen_.reset();
+    return;
+  }
+  if (!proxies::is_private(request.peer)) return;
   unknown_proxy_ = request.peer;
   unknown_seen_ = clock_.now();
 }

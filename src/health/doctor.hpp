@@ -90,6 +90,7 @@ class Doctor {
   std::optional<IpAddress> unknown_proxy_;  // who brought a request last and was not trusted
   Instant unknown_seen_;                    // when
   std::optional<Instant> silent_seen_;      // when a trusted one brought what nobody is named for
+  std::uint64_t named_since_ = 0;           // requests since then for which somebody was
   std::map<std::string, WallTime> taken_;   // when owners took a post last, by the host of its author
   TaskGroup tasks_;
 };

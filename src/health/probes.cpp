@@ -1,6 +1,5 @@
 #include "health/probes.hpp"
 
-#include "administrators/administrator.hpp"
 #include "health/metrics.hpp"
 #include "http/http_error.hpp"
 
@@ -22,17 +21,9 @@ bool Probes::is_path(std::string_view path) {
 }
 
 Task<HttpResponse> Probes::answer(HttpRequest request) {
-  if (request.target.starts_with("/metrics")) {
-    constexpr std::string_view kBearer = "Bearer ";
-    const std::string given = request.headers.find("Authorization").value_or("");
-    if (!given.starts_with(kBearer) ||
-        !administrators::whose(config_.admin_tokens, given.substr(kBearer.size()))) {
-      HttpResponse response = error_response(
-          {ErrorCode::kDenied, "a token of node.admin_token_file is needed; or set metrics.port"});
-      response.status = 401;
-      response.headers.add("WWW-Authenticate", "Bearer");
-      co_return response;
-    }
+  if (path_of(request.target) == "/metrics") {
+    const auto who = gate_.admit(request);
+    if (!who) co_return who.error();
   }
   co_return co_await answer_inside(std::move(request));
 }

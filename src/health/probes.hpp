@@ -8,7 +8,7 @@
 #include <functional>
 #include <string>
 
-#include "config/config.hpp"
+#include "admin/gate.hpp"
 #include "health/doctor.hpp"
 #include "http/message.hpp"
 
@@ -17,9 +17,9 @@ namespace tagring::health {
 class Probes {
  public:
   using Status = std::function<json::object()>;
-  // `config` may change (Node::adopt).
-  Probes(const config::Config& config, const Doctor& doctor, Status status)
-      : config_(config), doctor_(doctor), status_(std::move(status)) {}
+  // `gate`: who may see the metrics.
+  Probes(admin::Gate& gate, const Doctor& doctor, Status status)
+      : gate_(gate), doctor_(doctor), status_(std::move(status)) {}
 
   [[nodiscard]] static bool is_path(std::string_view path);
   // To the world.
@@ -28,7 +28,7 @@ class Probes {
   [[nodiscard]] Task<HttpResponse> answer_inside(HttpRequest request);
 
  private:
-  const config::Config& config_;
+  admin::Gate& gate_;
   const Doctor& doctor_;
   Status status_;
 };

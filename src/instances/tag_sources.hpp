@@ -56,6 +56,8 @@ class TagSources {
   // Reads the sources from now on.
   void start();
   [[nodiscard]] Task<void> stop();
+  // Counts when the sources are read next. What is subscribed beyond stays.
+  void allow(std::size_t tags_max) { options_.tags_max = tags_max; }
 
   // By hand; errors as of Instances.
   [[nodiscard]] Task<Result<void>> subscribe(std::string host, std::vector<std::string> tags);

@@ -301,6 +301,8 @@ json::object Node::adopt(const config::Config& fresh) {
   parts_->speech.budget.set_own(own_hosts(now));
   parts_->instances.instances.use(instance_options(now, parts_->speech.budget));
   parts_->instances.moderation.use(moderation_options(now, parts_->speech.budget));
+  parts_->instances.tag_sources.allow(now.tags_per_instance);
+  parts_->fasp.hashtags.allow(now.tags_per_instance);
   parts_->admin.restart_for = restart;
   return {{"changed", std::move(changed)}, {"restart", std::move(restart)}};
 }

@@ -228,7 +228,7 @@ Administration::Administration(admin::NodeControl::Actions actions, Parts& parts
                &overview, &queues, &changes, &parts.health.control},
               log),
       gate(parts.config.admin_tokens, logins, control, parts.speech.budget),
-      probes(parts.config, parts.health.doctor, std::move(actions.status)) {}
+      probes(gate, parts.health.doctor, std::move(actions.status)) {}
 
 Parts::Parts(config::Config node_config, crypto::PrivateKey key, std::uint64_t incarnation, Environment world,
              admin::NodeControl::Actions actions, const Wire& wire)

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fmt/core.h>
 #include <memory>
+#include <optional>
 #include <set>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
@@ -99,20 +100,26 @@ Result<json::object> back_up(const BackupOptions& options) {
   if (std::filesystem::exists(target, error))
     return fail(ErrorCode::kInvalid, fmt::format("{} is there already: give another name", target.string()));
   if (::access(target.parent_path().c_str(), W_OK | X_OK) != 0) return cannot("write", target, errno);
-  TRY(json::object answer, client::ask_node(options.control, "POST", "/backup"));
+  TRY(json::object answer, client::ask_node(options.control, "POST", "/backup", {}, client::kLongTimeout));
   TRY_VOID(fetch(json::text_of(answer, "file"), target));
   answer["file"] = target.string();
   return answer;
 }
 
-// The database is locked by who uses it, so whoever can open it is alone; and has what was beside it put into
-// it. A damaged one is nobody's.
-Result<void> check_unused(const std::filesystem::path& database) {
+// What is in the place of the database. It is locked by who uses it, so whoever has it open is alone until
+// they close it; and has what was beside it put into it.
+struct Former {
+  bool is_there = false;
+  std::optional<sql::Connection> held = std::nullopt;  // none of a damaged one: no node can open that either
+};
+
+Result<Former> hold(const std::filesystem::path& database) {
   std::error_code error;
-  if (!std::filesystem::exists(database, error)) return {};
-  const auto opened = sql::Connection::open(database);
-  if (!opened && opened.error().code != ErrorCode::kCorrupt) return std::unexpected(opened.error());
-  return {};
+  if (!std::filesystem::exists(database, error)) return Former{};
+  Result<sql::Connection> opened = sql::Connection::open(database);
+  if (opened) return Former{.is_there = true, .held = std::move(*opened)};
+  if (opened.error().code != ErrorCode::kCorrupt) return std::unexpected(opened.error());
+  return Former{.is_there = true};
 }
 
 // A name for what is in the place of the database: one that is free, or that it got of a restore that was
@@ -130,7 +137,6 @@ std::filesystem::path name_aside(const std::filesystem::path& database) {
 // `former` becomes another name of the database. What a damaged one has beside it must not get into the next.
 Result<void> set_aside(const std::filesystem::path& database, const std::filesystem::path& former) {
   std::error_code error;
-  if (!std::filesystem::exists(database, error)) return {};
   std::filesystem::remove(former, error);
   std::filesystem::create_hard_link(database, former, error);
   if (error) return cannot("write", former, error.value());
@@ -141,6 +147,40 @@ Result<void> set_aside(const std::filesystem::path& database, const std::filesys
     if (error) return cannot("rename", beside, error.value());
   }
   return {};
+}
+
+// Where there was no database, a node may have begun one meanwhile.
+Result<void> put_where_none_is(const std::filesystem::path& fresh, const std::filesystem::path& database) {
+  if (::link(fresh.c_str(), database.c_str()) != 0) {
+    if (errno != EEXIST) return cannot("write", database, errno);
+    return fail(ErrorCode::kUnavailable,
+                fmt::format("{} was made meanwhile. Was the node started? Stop it first", database.string()));
+  }
+  ::unlink(fresh.c_str());
+  return {};
+}
+
+// The name that what was there has now; empty if nothing was. No node may use the fresh one until the former
+// is closed: SQLite then removes what is beside it, by its name of before.
+Result<std::filesystem::path> put_in_place(const std::filesystem::path& fresh,
+                                           const std::filesystem::path& database, Former former) {
+  TRY(const sql::Connection fresh_held, sql::Connection::open(fresh));
+  if (!former.is_there) {
+    TRY_VOID(put_where_none_is(fresh, database));
+    return std::filesystem::path();
+  }
+  if (former.held) {
+    // What is beside it must not get into the next if this is killed.
+    TRY_VOID(former.held->run("PRAGMA wal_checkpoint(TRUNCATE)"));
+  }
+  const std::filesystem::path aside = name_aside(database);
+  TRY_VOID(set_aside(database, aside));
+  std::error_code error;
+  std::filesystem::rename(fresh, database, error);
+  if (error) return cannot("rename", fresh, error.value());
+  if (former.held) std::filesystem::remove(aside.string() + "-wal", error);  // it is empty
+  former.held.reset();
+  return aside;
 }
 
 Result<std::set<std::string>> tables_of(sql::Connection& connection) {
@@ -208,12 +248,9 @@ Result<void> give_to_owner_of(const std::filesystem::path& folder, const std::fi
 }
 
 // What is there now has another key: others know the node by that one.
-bool is_of_another_node(const std::filesystem::path& database, const std::string& key) {
-  std::error_code error;
-  if (!std::filesystem::exists(database, error)) return false;
-  Result<sql::Connection> connection = sql::Connection::open(database);
-  if (!connection) return false;
-  const Result<std::string> own = key_in(*connection);
+bool is_of_another_node(Former& former, const std::string& key) {
+  if (!former.held) return false;
+  const Result<std::string> own = key_in(*former.held);
   return own && *own != key;
 }
 
@@ -243,7 +280,7 @@ Result<json::object> restore_from(const BackupOptions& options) {
   std::error_code error;
   if (std::filesystem::create_directories(config.data, error))
     std::filesystem::permissions(config.data, std::filesystem::perms::owner_all, error);
-  TRY_VOID(check_unused(database));
+  TRY(Former former, hold(database));  // to the end: it may take minutes, and somebody may start the node
   const std::filesystem::path fresh = database.string() + ".restored";
   remove_with_what_is_beside(fresh);  // of one that was killed
   TRY_VOID(check_room(config.data, options.file));
@@ -259,19 +296,16 @@ Result<json::object> restore_from(const BackupOptions& options) {
   if (!key)
     return undo(
         {ErrorCode::kCorrupt, fmt::format("{} is no whole backup: {}", options.file, key.error().message)});
-  const bool is_other = is_of_another_node(database, *key);
+  const bool is_other = is_of_another_node(former, *key);
   TRY_VOID(give_to_owner_of(config.data, fresh));
   const Result<bool> taken_over = take_over(config, fresh);
   if (!taken_over) return undo(taken_over.error());
   TRY_VOID(sql::sync(fresh));
-  const std::filesystem::path former = name_aside(database);
-  TRY_VOID(set_aside(database, former));
-  std::filesystem::rename(fresh, database, error);
-  if (error) return cannot("rename", fresh, error.value());
+  const Result<std::filesystem::path> aside = put_in_place(fresh, database, std::move(former));
+  if (!aside) return undo(aside.error());
   TRY_VOID(sql::sync(config.data));
-  const bool was_there = std::filesystem::exists(former, error);
   return json::object{{"restored", database.string()},
-                      {"former", was_there ? former.string() : ""},
+                      {"former", aside->string()},
                       {"other_key", is_other && !*taken_over},
                       {"taken_over_from", *taken_over ? config.moved_from : ""}};
 }

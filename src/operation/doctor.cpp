@@ -32,6 +32,9 @@ using health::Checks;
 std::vector<std::string> unreadable(const config::Config& config, const std::string& file) {
   std::vector<std::string> files = {file};
   if (!config.is_plain()) files.insert(files.end(), {config.certificate, config.key});
+  for (const std::filesystem::path& named :
+       {config.admin_token_file, config.followed_tags_tokens, config.ca_file})
+    if (!named.empty()) files.push_back(named);
   const std::optional<machine::Owner> user = machine::owner_of(config.data);
   if (::geteuid() != 0 || !user || user->user == 0 || user->name.empty()) return {};
   std::vector<std::string> found;

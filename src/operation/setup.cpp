@@ -149,6 +149,7 @@ Check each(Check check) {
       TRY(std::string one, check(word));
       good.push_back(std::move(one));
     }
+    if (good.empty()) return fail(ErrorCode::kInvalid, fmt::format("'{}' has no name in it", text));
     return fmt::format("{}", fmt::join(good, " "));
   };
 }
@@ -306,13 +307,14 @@ std::unexpected<Error> is_there(const SetupOptions& options) {
 Result<void> check_file(const SetupOptions& options) {
   const std::filesystem::path file = options.config;
   std::error_code error;
-  if (!options.force && std::filesystem::exists(file, error) && !is_placeholder(file))
-    return is_there(options);
   if (file.empty()) return fail(ErrorCode::kInvalid, "--config: the name of the file to write is empty");
   std::filesystem::path folder = config::folder_of(file);
   while (!std::filesystem::exists(folder, error) && folder.has_relative_path()) folder = folder.parent_path();
-  if (::access(folder.c_str(), W_OK | X_OK) != 0)
+  // What is there may be the package's, which not everybody may read.
+  const bool exists = std::filesystem::exists(file, error);
+  if (::access(folder.c_str(), W_OK | X_OK) != 0 || (exists && ::access(file.c_str(), R_OK | W_OK) != 0))
     return fail(ErrorCode::kDenied, fmt::format("cannot write {}: {}", options.config, std::strerror(errno)));
+  if (exists && !options.force && !is_placeholder(file)) return is_there(options);
   return {};
 }
 

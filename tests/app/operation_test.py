@@ -38,7 +38,7 @@ def check(what, ok, detail=""):
 
 
 def run(network, *arguments, **options):
-    return subprocess.run([network.binary, *map(str, arguments)], capture_output=True, text=True, timeout=60, **options)
+    return subprocess.run([network.binary, *map(str, arguments)], **{"capture_output": True, "text": True, "timeout": 60, **options})
 
 
 def on_terminal(*command, typed="", columns=80, **environment):
@@ -150,6 +150,14 @@ def root_does_not_write_for_another(network):
     check("and is told whose command starts it", 'start it with "runuser -u nobody -- tagring run' in done.stderr, done.stderr)
     _, _, checks = doctor(network, 1)
     check("doctor sees what that user cannot open", not checks["permissions"]["ok"] and f"chown nobody: {data}/tagring.db" in checks["permissions"]["what_to_do"], checks["permissions"])
+    token = network.directory / "roots_token"
+    token.write_text(ADMINISTRATORS_TOKEN + "\n")
+    token.chmod(0o600)
+    text = network.config_file(1).read_text()
+    replace(network.config_file(1), 'data = "data"', f'data = "data"\nadmin_token_file = "{token}"')
+    _, _, checks = doctor(network, 1)
+    check("and what it cannot read", f"nobody may not read {token}" in checks.get("readable", {}).get("detail", ""), checks)
+    network.config_file(1).write_text(text)
     shutil.chown(data, "root")
 
 
@@ -217,6 +225,13 @@ def reload(network):
 
     file = network.config_file(0)
     text = file.read_text()
+    certificate(network, "renamed.example")
+    before = served(network, 0)
+    replace(file, f'host = "{node_host(0)}"', 'host = "renamed.example"')
+    replace(file, f"certs/{node_host(0)}.", "certs/renamed.example.")
+    done = run(network, "reload", "--config", file)
+    check("nobody is shown the certificate of a name that counts with the next start", done.returncode != 0 and "node.host is changed" in done.stderr and served(network, 0) == before, done.stderr)
+    file.write_text(text)
     replace(file, "posts_an_hour = 1000000", "posts_an_hour = 7")
     replace(file, "vservers = 2", "vservers = 3")
     replace(file, 'data = "data"', 'data = "data"\nlog_level = "debug"')
@@ -568,6 +583,56 @@ def backup_killed_anywhere(network, folder):
     check("and nothing beside the data, once one was not killed", not list(data.glob("backup*")), list(data.iterdir()))
 
 
+STOPPED = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <signal.h>
+#include <sys/stat.h>
+/* Who gives a copy its rights stops there until it is told to go on. */
+int fchmodat(int folder, const char* path, mode_t mode, int flags) {
+  static int (*real)(int, const char*, mode_t, int);
+  if (!real) real = (int (*)(int, const char*, mode_t, int)) dlsym(RTLD_NEXT, "fchmodat");
+  raise(SIGSTOP);
+  return real(folder, path, mode, flags);
+}
+"""
+
+
+def start_of(network, i):
+    """What becomes of a start that should be refused."""
+    try:
+        return run(network, "run", "--config", network.config_file(i), timeout=20)
+    except subprocess.TimeoutExpired:
+        return subprocess.CompletedProcess([], 0, "", "it runs")
+
+
+def no_node_starts_while_one_is_restored(network, folder, file, database):
+    (folder / "stopped.c").write_text(STOPPED)
+    subprocess.run(["clang-19", "-shared", "-fPIC", "-o", folder / "stopped.so", folder / "stopped.c"], check=True)
+    former = database.with_name("former.db")
+    for what in ["one", "none"]:
+        if what == "none":
+            database.rename(former)
+        restore = subprocess.Popen([network.binary, "restore", file, "--config", network.config_file(0)], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                   text=True, env={**os.environ, "LD_PRELOAD": str(folder / "stopped.so")})
+        _, status = os.waitpid(restore.pid, os.WUNTRACED)
+        check("the copy is there", os.WIFSTOPPED(status) and Path(f"{database}.restored").exists(), status)
+        if what == "one":
+            started = start_of(network, 0)
+            check("no node starts while another is put in its place", started.returncode != 0 and "in use by another process" in started.stderr, started.stderr)
+        else:
+            network.start_node(0)
+            wait_for("a node that begins anew", lambda: network.is_listening(0))
+        restore.send_signal(signal.SIGCONT)
+        _, complaint = restore.communicate(timeout=60)
+        if what == "one":
+            check("and it is put there", restore.returncode == 0, complaint)
+        else:
+            check("where a node has begun meanwhile, nothing is", restore.returncode != 0 and "Was the node started?" in complaint and not Path(f"{database}.restored").exists(), complaint)
+            network.stop_node(0)
+            former.rename(database)
+
+
 def backup(network):
     network.cli(0, "subscribe", "hedgehog")
     with tempfile.TemporaryDirectory() as folder:
@@ -586,6 +651,7 @@ def backup(network):
         refused = run(network, "restore", cut, "--config", network.config_file(0))
         check("half a copy is refused", refused.returncode != 0 and "no whole backup" in refused.stderr, refused.stderr)
         database = network.node_directory(0) / "data" / "tagring.db"
+        no_node_starts_while_one_is_restored(network, Path(folder), file, database)
         kills, wrong = killed_anywhere(network, Path(folder), lambda: database.exists() and is_whole(database), "restore", file)
         check("a restore that is killed leaves one of the two", wrong == 0 and kills > 4, (wrong, kills))
         done = run(network, "restore", file, "--config", network.config_file(0))
@@ -621,6 +687,31 @@ def backup(network):
         check("it has what the copy had", "hedgehog" in wanted and "newt" not in wanted, wanted)
 
 
+def another_name(network):
+    """What another node has, copied by PostgreSQL's tools or by hand."""
+    network.stop_node(1)
+    config = network.config_file(1)
+    text = config.read_text()
+    database = network.node_directory(1) / "data" / "tagring.db"
+    with sqlite3.connect(database) as copied:
+        copied.execute("UPDATE meta SET value = CAST('https://old.example' AS BLOB) WHERE name = 'origin'")
+        copied.execute("INSERT INTO followers(tag, actor, inbox, follow_id, via, since) VALUES('owls', 'https://a.example/a', 'https://a.example/in', 'f', 0, 0)")
+        key = copied.execute("SELECT value FROM meta WHERE name = 'key'").fetchone()
+    copied.close()
+    refused = start_of(network, 1)
+    check("a node does not go on as another", refused.returncode == 2 and 'put moved_from = "https://old.example"' in refused.stderr, refused.stderr)
+    replace(config, 'data = "data"', 'data = "data"\nmoved_from = "https://old.example"')
+    network.start_node(1)
+    wait_for("the node of another name", lambda: network.is_listening(1))
+    network.stop_node(1)
+    with sqlite3.connect(database) as taken:
+        check("unless it is the one that moves there: who follows that one stays with it", taken.execute("SELECT count(*) FROM followers WHERE tag = 'owls'").fetchone() == (0,))
+        now = dict(taken.execute("SELECT name, CAST(value AS TEXT) FROM meta WHERE name IN ('key', 'origin')").fetchall())
+    taken.close()
+    check("and its key, too", now["key"] != (key[0].decode() if isinstance(key[0], bytes) else key[0]) and now["origin"] == f"https://{node_host(1)}:{network.port}", now["origin"])
+    config.write_text(text)
+
+
 def setup():
     binary = os.environ.get("TAGRING_BINARY", ROOT / "build" / "release" / "tagring")
     with tempfile.TemporaryDirectory() as folder:
@@ -654,6 +745,20 @@ def setup():
         check("the unit can write to the proposed folder", "ReadWritePaths" not in seen)
         done = subprocess.run([binary, *options, "--force", "--data", "/srv/tagring"], capture_output=True, text=True, stdin=subprocess.DEVNULL)
         check("and to another one after what setup says", "ReadWritePaths=/srv/tagring" in done.stdout, done.stdout)
+        done = subprocess.run([binary, *options], capture_output=True, text=True, stdin=subprocess.DEVNULL)
+        comma = Path(folder) / "comma.toml"
+        for arguments in [["--instance", ",", "--create"], ["--instance", "example.org", "--join", ","]]:
+            done = subprocess.run([binary, "setup", "--config", comma, *options[3:7], *arguments], capture_output=True, text=True, stdin=subprocess.DEVNULL)
+            check("what has no name in it names nothing", done.returncode == 2 and "',' has no name in it" in done.stderr and not comma.exists(), (done.returncode, done.stderr))
+        code, seen = on_terminal(binary, "setup", "--config", comma, *options[3:7], typed=",\n")
+        check("nor where it is asked for", code == 2 and "',' has no name in it" in seen and not comma.exists(), (code, seen))
+        if os.geteuid() == 0:
+            Path(folder).chmod(0o755)
+            placeholder = Path(folder) / "placeholder.toml"
+            placeholder.write_text("# tagring is not set up yet\n")
+            placeholder.chmod(0o600)
+            done = subprocess.run([binary, "setup", "--config", placeholder, *options[3:]], capture_output=True, text=True, stdin=subprocess.DEVNULL, user="nobody")
+            check("who may not write is told so, and not to overwrite", done.returncode != 0 and "Permission denied" in done.stderr and "--force" not in done.stderr, done.stderr)
         done = subprocess.run([binary, *options], capture_output=True, text=True, stdin=subprocess.DEVNULL)
         check("it overwrites nothing", done.returncode == 2 and "--force" in done.stderr, done.stderr)
         done = subprocess.run([binary, "setup", "--config", file, "--force", "--host", "tags.example.org"], capture_output=True, text=True, stdin=subprocess.DEVNULL)
@@ -691,6 +796,7 @@ def main():
         backup(network)
         restarts_refuse_nobody(network)
         log_lines(network)
+        another_name(network)
     print(f"{counts[True]} passed, {counts[False]} failed")
     sys.exit(1 if counts[False] else 0)
 

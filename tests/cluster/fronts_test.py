@@ -8,6 +8,7 @@ is there twice, and the neighbours see one node.
 import http.client
 import json
 import random
+import signal
 import ssl
 import subprocess
 import sys
@@ -247,6 +248,32 @@ def is_looked_after(network, check):
     check("who is back is well", lambda: finds(core, f"front {front.inside()}", True, "is reached from it"))
 
 
+def changes_its_limits(network, check):
+    """A front that reads its configuration again."""
+    front = network.machines[FRONTS[0]]
+    file = network.machine_config(front.number)
+    text = file.read_text()
+
+    def refused():
+        return int(front.get(network.livez, "/metrics")[1].split("\ntagring_connections_refused_total ")[1].split()[0])
+
+    def is_refused():
+        try:
+            network.outside("/actor").getresponse()
+        except (OSError, http.client.HTTPException):
+            pass
+        return refused() > before
+
+    before = refused()
+    file.write_text(text.replace("[metrics]", "[budget]\nconnections = 1\n[metrics]"))
+    front.process.send_signal(signal.SIGHUP)
+    check("a front says what it has read anew", lambda: "budget.connections" in front.log())
+    check("and lets others have no more than that", is_refused)
+    file.write_text(text)
+    front.process.send_signal(signal.SIGHUP)
+    check("until it reads again", lambda: front.log().count("event=reloaded") == 2)
+
+
 def is_missed(network, check):
     """One after the other ends, and those that are left say so."""
     core, waits = network.machines[network.active], network.machines[1 - network.active]
@@ -294,6 +321,7 @@ def test(network, primary, replica, seed):
         network.start_origins(ORIGINS)
         strangers(network, check)
         is_looked_after(network, check)
+        changes_its_limits(network, check)
         flow = Flow(network)
         faults = Faults(network, flow, dsn, rng)
         try:

@@ -115,6 +115,22 @@ TEST_P(CopyTest, WhatTheSourceHasDoneMeanwhileIsFoundAndMended) {
   EXPECT_EQ(difference(all_of(to), all_of(from)), "");
 }
 
+TEST_P(CopyTest, WhatCameBackInTheSourceUnderAnotherNumberStopsNoCopy) {
+  write_many();
+  const delivery::PublishedPost post = {
+      .uri = "https://a.example/1", .author = "https://a.example/u", .published = at(1), .tags = {}};
+  must(must_open(from)->relay.put_off(post, at(2)));
+  copy_and_be_killed(CopyStep::Doing::kCopies, 7'000);
+  {
+    const auto stores = must_open(from);
+    must(stores->relay.drop_put_off(post.uri));
+    must(stores->relay.put_off(post, at(3)));
+  }
+  const auto copied = copy();
+  ASSERT_TRUE(copied) << copied.error().message;
+  EXPECT_EQ(difference(all_of(to), all_of(from)), "");
+}
+
 TEST_P(CopyTest, ATargetWithTablesIsRefusedAndLeftAlone) {
   write(1, 50);
   {

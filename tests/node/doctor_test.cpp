@@ -108,6 +108,11 @@ TEST_F(DoctorTest, AProxyThatIsTrustedHasToSayWhoComes) {
   EXPECT_THAT(detail(check("proxy")), HasSubstr("does not say whose they are"));
   settle(std::chrono::hours(24));
   EXPECT_TRUE(check("proxy").at("ok").as_bool());
+  come("192.168.7.1", "", "/actor");
+  for (int i = 0; i < 49; ++i) come("203.0.113.9", "203.0.113.9", "/actor");
+  EXPECT_FALSE(check("proxy").at("ok").as_bool()) << "another proxy may have brought these";
+  come("203.0.113.9", "203.0.113.9", "/actor");
+  EXPECT_TRUE(check("proxy").at("ok").as_bool()) << "it was mended";
   come("::", "", "/actor");
   EXPECT_THAT(detail(check("proxy")), HasSubstr("does not say whose they are")) << "by the socket";
 }

@@ -128,6 +128,21 @@ TEST_F(FaspHashtags, RefusesWhatIsNoHashtagOrNotServedHere) {
   expect_unchanged(peer, request(peer, "GET", "/hashtag_subscription/v0/other"), 404);
 }
 
+TEST_F(FaspHashtags, AnotherLimitCountsWithoutARestart) {
+  const auto allow = [this](std::uint32_t most) {
+    config::Config changed = config();
+    changed.tags_per_instance = most;
+    node->adopt(changed);
+    settle();
+  };
+  allow(1);
+  EXPECT_EQ(put("cats"), 204);
+  settle();
+  EXPECT_EQ(put("dogs"), 403);
+  allow(2);
+  EXPECT_EQ(put("dogs"), 204);
+}
+
 TEST_F(FaspHashtags, NobodySubscribesWithoutTheCapabilityOrInAnotherName) {
   FaspPeer& other = enroll("other.example");
   settle();

@@ -430,5 +430,19 @@ TEST_F(Stranger, TokensAreNotGuessedForEver) {
   EXPECT_EQ(status_with("guess", "192.0.2.2").status, 401);
 }
 
+TEST_F(Stranger, NorWhereTheyShowTheMetrics) {
+  const auto status_of = [&](const std::string& target) {
+    HttpRequest request{.method = "GET", .target = target, .headers = {}, .body = {}, .peer = {}};
+    request.peer = *IpAddress::parse("192.0.2.1");
+    request.headers.add("Authorization", "Bearer a-guess-of-a-token");
+    return ask(std::move(request)).status;
+  };
+  const std::uint64_t most =
+      budget::default_budgets().at(static_cast<std::size_t>(budget::Resource::kGuesses)).each;
+  for (std::uint64_t i = 0; i < most; ++i) EXPECT_EQ(status_of("/metrics"), 401);
+  EXPECT_EQ(status_of("/metrics"), 429);
+  EXPECT_EQ(status_of("/admin/status"), 429) << "they are the same tokens";
+}
+
 }  // namespace
 }  // namespace tagring::node

@@ -312,6 +312,17 @@ TEST_F(Sources, AnInstanceGetsNoMoreThanItsLimit) {
   EXPECT_THAT(tags(), ElementsAre("a2: followed_tags", "a4: followed_tags", "owls: admin"));
 }
 
+TEST_F(Sources, AnotherLimitCountsWithoutARestart) {
+  people_follow({{"ann", {"a1", "a2", "a3"}}});
+  start_with({{kHost, "ann"}}, 2);
+  EXPECT_THAT(tags(), SizeIs(2));
+  config::Config more = config();
+  more.tags_per_instance = 3;
+  node->adopt(more);
+  settle(kPoll);
+  EXPECT_THAT(tags(), SizeIs(3));
+}
+
 // --- other sources -----------------------------------------------------------------------------------------
 
 TEST_F(Sources, TheDatabaseOfAMastodonIsRead) {
