@@ -5,6 +5,7 @@
 #include <string>
 
 #include "activitypub/tag_follows.hpp"
+#include "base/runtime.hpp"
 #include "delivery/announcer.hpp"
 #include "federation/blocks.hpp"
 #include "federation/identity.hpp"
@@ -14,19 +15,21 @@
 #include "http/message.hpp"
 #include "instances/instances.hpp"
 #include "instances/moderation.hpp"
+#include "queues/turns.hpp"
 
 namespace tagring::activitypub {
 
 class Follows {
  public:
   Follows(instances::Instances& instances, TagFollows& tags, instances::Moderation& moderation,
-          delivery::Announcer& announcer, const federation::Identity& identity)
+          delivery::Announcer& announcer, const federation::Identity& identity, const Runtime& runtime)
       : instances_(instances),
         tags_(tags),
         moderation_(moderation),
         announcer_(announcer),
         blocks_(moderation.blocks()),
-        identity_(identity) {}
+        identity_(identity),
+        turns_(runtime.clock, runtime.executor) {}
 
   // An activity as it came: at which inbox, and its JSON.
   struct Envelope {
@@ -54,6 +57,10 @@ class Follows {
   [[nodiscard]] Task<HttpResponse> answer(HttpRequest request);
 
  private:
+  Task<HttpResponse> follow_in_turn(fediverse::Activity activity, fediverse::RemoteActor sender,
+                                    Envelope envelope);
+  Task<HttpResponse> unfollow_in_turn(fediverse::RemoteActor sender, fediverse::FollowRef follow,
+                                      Envelope envelope);
   Task<HttpResponse> follow_relay(fediverse::RemoteActor sender, bool of_public, Envelope envelope);
   Task<HttpResponse> follow_by_uri(fediverse::RemoteActor sender, Tag tag, std::string body);
   Task<HttpResponse> follow_tags(fediverse::Activity activity, fediverse::RemoteActor sender,
@@ -77,6 +84,7 @@ class Follows {
   delivery::Announcer& announcer_;
   const federation::Blocks& blocks_;
   const federation::Identity& identity_;
+  queues::Turns turns_;  // of actors
 };
 
 }  // namespace tagring::activitypub

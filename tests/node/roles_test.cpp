@@ -351,6 +351,40 @@ TEST_F(Following, ALateUndoOfAFormerFollowEndsNothing) {
   EXPECT_THAT(rows("SELECT actor FROM followers"), IsEmpty());
 }
 
+// Both waited for a node that was away, or Misskey removes and adds at once.
+TEST_F(Following, AnUndoThatComesTogetherWithTheNextFollowEndsTheFormerOne) {
+  const auto undo = [&](const Author& author, const std::string& follow) {
+    const json::object body = {{"id", author.id + "/undos/1"},
+                               {"type", "Undo"},
+                               {"actor", author.id},
+                               {"object", json::parse_object(follow).value()}};
+    return json::serialize(body);
+  };
+  Author relay = make_author("https://home.example/actor");
+  relay.type = "Application";
+  internet.serve(relay);
+  for (const bool undo_first : {true, false}) {
+    for (const auto& [author, object, table] :
+         {std::tuple(fan, tag_actor("cats"), "followers WHERE tag = 'cats'"),
+          std::tuple(relay, kEverybody, "links WHERE accepted = 1"),
+          std::tuple(relay, tag_actor("dogs"), "followers WHERE tag = 'dogs'")}) {
+      const std::string first = follow_text(author, {object});
+      EXPECT_EQ(post_signed(first, author).status, 202);
+      settle();
+      std::vector<std::string> texts = {undo(author, first), follow_text(author, {object})};
+      if (!undo_first) std::swap(texts[0], texts[1]);
+      database_pause = Duration(20);
+      for (const std::string& text : texts)
+        boost::asio::co_spawn(loop.executor(kOwner), node->answer(signed_request(author, text)),
+                              boost::asio::detached);
+      settle();
+      database_pause = Duration::zero();
+      EXPECT_THAT(rows(("SELECT actor FROM " + std::string(table)).c_str()), ElementsAre(author.id))
+          << object << " " << undo_first;
+    }
+  }
+}
+
 TEST_F(Following, AnUndoThatOvertakesItsFollowEndsItWhenItComes) {
   const auto undo = [&](const json::value& follow) {
     json::object body = json::parse_object(undo_follow_text(fan, {tag_actor("cats")})).value();
