@@ -36,6 +36,8 @@ class Consents {
   // An account that is not there (404) is looked at once more after this, before it is taken to be gone.
   static constexpr Duration kMissingFor = std::chrono::hours(1);
   static constexpr std::size_t kLooksAMinute = 60;
+  // Of who has withdrawn before, one end of the account an hour is told: it is told for each of their posts.
+  static constexpr Duration kEndEvery = std::chrono::hours(1);
   // So often in vain, every month, at who has done nothing here but block: then they are forgotten.
   static constexpr unsigned kLooksInVainMax = 12;
   // Where one is looked at, the next waits: all others go on.
@@ -117,8 +119,13 @@ class Consents {
   Task<Result<delivery::Consent>> learn(std::string author, delivery::Consent consent, Instant as_of,
                                         std::string signed_body = {});
   [[nodiscard]] bool is_outdated(Instant as_of, WallTime stated) const;
-  // `signed_copy`: delivery::TagEvent::signed_copy of what was signed; empty if nothing was.
-  Task<Result<void>> withdraw(std::string author, bool from_archive_only, std::string signed_copy = {});
+  // Keeps what ends all posts of an author, if there are any, and returns its name
+  // (delivery::TagEvent::signed_copy).
+  Task<Result<std::string>> keep_end(std::string author, bool is_relayed, std::string signed_body);
+  // `signed_copy`: delivery::TagEvent::signed_copy of what was signed; empty if nothing was. `with_former`:
+  // it is named for posts that are under no hashtag any more, too.
+  Task<Result<void>> withdraw(std::string author, bool from_archive_only, std::string signed_copy = {},
+                              bool with_former = false);
   Task<Result<void>> withdraw_as(std::string author, delivery::Consent consent, std::string signed_copy);
   void remember(const std::string& author, delivery::Consent consent);
 
@@ -138,6 +145,7 @@ class Consents {
   std::map<std::string, Fetched> profiles_;   // by author
   std::map<std::string, Silent> silent_;      // by host, or author
   std::map<std::string, Instant> farewells_;  // of accounts that are looked for, when
+  std::map<std::string, Instant> ends_;       // of accounts, when that was signed
   std::set<std::string> looked_at_;           // hosts
   TaskGroup tasks_;
 };

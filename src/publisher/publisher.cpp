@@ -244,16 +244,17 @@ Task<Result<void>> Publisher::refused_by(std::string author) {
 }
 
 Task<Publisher::Outcome> Publisher::gone(std::string author, bool is_signed, std::string signed_body) {
+  constexpr const char* kNotRelayed = "an account whose posts are not relayed here is gone";
   CO_TRY(const std::optional<delivery::Consent> known, co_await consents_.known(author));
-  if (!known || !known->relay) co_return "an account whose posts are not relayed here is gone";
+  const bool is_relayed = known && known->relay;
   // Mastodon tells before it deletes, and answers from a cache for minutes after that.
-  bool is_gone = is_signed;
-  if (!is_gone) {
-    CO_TRY(is_gone, co_await consents_.is_gone(author));
+  if (!is_signed) {
+    if (!is_relayed) co_return kNotRelayed;
+    CO_TRY(const bool is_gone, co_await consents_.is_gone(author));
+    if (!is_gone) co_return "the account is still there";
   }
-  if (!is_gone) co_return "the account is still there";
   CO_TRY_VOID(co_await consents_.gone(std::move(author), std::move(signed_body)));
-  co_return "";
+  co_return is_relayed ? "" : kNotRelayed;
 }
 
 }  // namespace tagring::publisher
