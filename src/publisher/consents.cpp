@@ -33,6 +33,7 @@ Task<Result<delivery::Consent>> Consents::of(fediverse::RemoteActor author) {
   if (known != authors_.end()) {
     const delivery::Consent consent = known->second.consent;
     if (clock_.now() - known->second.asked > kLifetime) {
+      if (!consent.relay) co_return co_await ask_who_refused(std::move(author.id));
       known->second.asked = clock_.now();
       tasks_.spawn("ask_again", ask_again(author.id));
     }
@@ -45,6 +46,7 @@ Task<Result<delivery::Consent>> Consents::of(fediverse::RemoteActor author) {
   if (may_be_more && consent->stated == WallTime() && read(author).archive) {
     CO_TRY(consent, co_await learn(id, read(author), clock_.now()));
   }
+  if (consent && !consent->relay) co_return co_await ask_who_refused(id);
   if (consent) {
     remember(id, *consent);
     tasks_.spawn("ask_again", ask_again(id));
@@ -53,6 +55,19 @@ Task<Result<delivery::Consent>> Consents::of(fediverse::RemoteActor author) {
     CO_TRY_VOID(co_await look_later(id, kLifetime));
   }
   co_return *consent;
+}
+
+// Before the post is passed over, which does not come again. If the profile cannot be had, it is as it was.
+Task<Result<delivery::Consent>> Consents::ask_who_refused(std::string author) {
+  const queues::Turns::Turn turn = co_await refusers_.take(author);
+  const auto known = authors_.find(author);
+  if (known != authors_.end() && clock_.now() - known->second.asked <= kLifetime)
+    co_return known->second.consent;
+  static_cast<void>(co_await ask(author));
+  CO_TRY(const std::optional<delivery::Consent> consent, co_await store_.consent(author));
+  const delivery::Consent counts = consent.value_or(delivery::Consent{.relay = false});
+  remember(author, counts);
+  co_return counts;
 }
 
 Task<Result<std::optional<delivery::Consent>>> Consents::known(std::string author) {
@@ -158,6 +173,7 @@ Task<void> Consents::look(delivery::ProfileLook due) {
   const auto posts = co_await store_.posts_of(due.author, "", 1, PostsOf::kRelayed);
   if (!posts) co_return;
   if (posts->empty()) {
+    co_await look_at_who_refused(due.author);
     co_await look_for_account(std::move(due));
     co_return;
   }
@@ -184,6 +200,14 @@ Task<void> Consents::look(delivery::ProfileLook due) {
   const auto spread = static_cast<std::uint64_t>(Duration(kLookEvery).count() / 4);
   const Duration wait = kLookEvery - Duration(static_cast<Duration::rep>(rng_.below(spread)));
   co_await look_later(std::move(due.author), wait);
+}
+
+// Of a refusal and its end that came at one time only the profile says which was the last word.
+Task<void> Consents::look_at_who_refused(std::string author) {
+  const Result<std::optional<delivery::Consent>> consent = co_await store_.consent(author);
+  if (!consent || !*consent || (*consent)->relay) co_return;
+  if (const Result<Profile> shown = co_await fetch(author))
+    co_await learn(std::move(author), read(shown->actor), shown->as_of);
 }
 
 // Of one who has no posts here.

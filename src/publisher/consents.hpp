@@ -22,6 +22,7 @@
 #include "fediverse/actor.hpp"
 #include "instances/moderation.hpp"
 #include "publisher/signed_copies.hpp"
+#include "queues/turns.hpp"
 
 namespace tagring::publisher {
 
@@ -56,13 +57,14 @@ class Consents {
         client_(client),
         clock_(runtime.clock),
         rng_(runtime.rng.fork("consents")),
+        refusers_(runtime.clock, runtime.executor),
         tasks_(runtime.executor) {}
   // Looks at profiles again when their time comes.
   void start() { tasks_.spawn("profile_looks", look_again()); }
   [[nodiscard]] Task<void> stop();
 
   // As far as it is known. `author` is from the key that signed the post and may be hours old; what was
-  // learned since counts more.
+  // learned since counts more. Who refused longer than kLifetime ago is asked first.
   [[nodiscard]] Task<Result<delivery::Consent>> of(fediverse::RemoteActor author);
   // What was learned of an author, if posts of that author are known here.
   [[nodiscard]] Task<Result<std::optional<delivery::Consent>>> known(std::string author);
@@ -102,6 +104,7 @@ class Consents {
   };
   [[nodiscard]] delivery::Consent read(const fediverse::RemoteActor& author) const;
   Task<void> ask_again(std::string author);
+  Task<Result<delivery::Consent>> ask_who_refused(std::string author);
   // A host that did not answer is left alone for an hour, and then for ever longer. So is an author whom it
   // does not show, as it may show others.
   struct Silent {
@@ -111,6 +114,7 @@ class Consents {
   Task<void> look_again();
   Task<void> look_at(std::string host, std::vector<delivery::ProfileLook> due);
   Task<void> look(delivery::ProfileLook due);
+  Task<void> look_at_who_refused(std::string author);
   Task<void> look_for_account(delivery::ProfileLook due);
   Task<void> look_was_in_vain(delivery::ProfileLook due, Duration wait, unsigned most);
   [[nodiscard]] Duration note_silent(const std::string& host_or_author);
@@ -147,6 +151,7 @@ class Consents {
   std::map<std::string, Instant> farewells_;  // of accounts that are looked for, when
   std::map<std::string, Instant> ends_;       // of accounts, when that was signed
   std::set<std::string> looked_at_;           // hosts
+  queues::Turns refusers_;                    // authors
   TaskGroup tasks_;
 };
 
