@@ -298,6 +298,7 @@ Task<Result<Duration>> Replayer::read_ahead(Replay replay) {
 Task<Result<void>> Replayer::read_page(Replay replay, Work* work) {
   CO_TRY(work->posts, co_await pages_.read(replay));
   work->key = {replay.host, replay.tag};
+  work->started = replay.started;
   work->read = clock_.now();
   co_return Result<void>();
 }
@@ -310,7 +311,8 @@ Task<Result<Duration>> Replayer::send_next(Replay replay, Work* work) {
     CO_TRY_VOID(co_await end(key, ReplayState::kDone, ""));
     co_return Duration::zero();
   }
-  if (work->key != key || work->posts.empty() || clock_.now() - work->read > kPageLifetime) {
+  const bool is_another = work->key != key || work->started != replay.started;
+  if (is_another || work->posts.empty() || clock_.now() - work->read > kPageLifetime) {
     CO_TRY_VOID(co_await read_page(replay, work));
   }
   // What has become too old meanwhile: an instance that keeps posts so long only would let it go at once.

@@ -98,6 +98,7 @@ class Replayer {
   // What one instance's task holds in memory.
   struct Work {
     std::optional<Key> key;                // of the replay that `posts` are of
+    WallTime started;                      // and when that was begun: the next one of that key is another
     std::vector<ReplayPages::Post> posts;  // the rest of the page, the next one last
     Instant read;
     unsigned failures = 0;  // in a row

@@ -386,6 +386,18 @@ TEST_F(Replaying, CanBeCancelledAndBegunAnew) {
   EXPECT_EQ(announced(), from_to(1, 100));
 }
 
+TEST_F(Replaying, BegunAnewAtOnceTheOtherWayRoundItSendsEveryPost) {
+  remember("cats", 1, 100);
+  EXPECT_EQ(replay({{"order", "oldest_first"}}).status, 200);
+  settle(seconds(10));
+  EXPECT_EQ(control("/instances/cancel-replay", R"({"host":"social.example","tag":"cats"})").status, 200);
+  EXPECT_EQ(replay({{"order", "newest_first"}, {"per_minute", 600}}).status, 200);
+  internet.calls.clear();
+  settle(minutes(1));
+  EXPECT_EQ(announced(), from_to(1, 100));
+  EXPECT_EQ(state(), "done");
+}
+
 TEST_F(Replaying, EndsWhenTheInstanceIsNotSubscribedAnyMore) {
   remember("cats", 1, 100);
   EXPECT_EQ(replay().status, 200);
