@@ -42,6 +42,10 @@ class ReplaySender {
                                          const std::string& tag) const {
     return instances_.live_since(recipient, Tag::from_canonical(tag));
   }
+  // Until when the server of a post asked not to be asked.
+  [[nodiscard]] Instant fetch_again(const std::string& host) const {
+    return client_.hosts().may_fetch(host) ? Instant() : client_.hosts().of(host)->fetch_again;
+  }
   // All hashtags of a post, that one first. Unless it was published through this node, its server is asked,
   // with the errors of SignedClient::fetch; kInvalid if it shows something else.
   [[nodiscard]] Task<Result<std::vector<std::string>>> tags_of(Tag tag, std::string uri);
