@@ -14,6 +14,11 @@
 #include "http/http_error.hpp"
 
 namespace tagring::activitypub {
+namespace {
+
+constexpr const char* kOfNobodyHere = "the Block is of no actor of this node";
+
+}  // namespace
 
 // A Follow and the Undo of the one before it may come together: which of them an actor's Undo ends is known
 // when the one that came first is on disk. Nodes follow thousands at a time, and what they undo is about
@@ -225,13 +230,34 @@ Task<HttpResponse> Follows::take_moved(std::string actor, fediverse::RemoveFollo
   co_return done ? accepted() : error_response(done.error());
 }
 
-Task<HttpResponse> Follows::take_block(std::string author, std::string object, bool on) {
+std::optional<federation::Refusal> Follows::refusal_of(const std::string& author,
+                                                       const std::string& object) const {
   const std::optional<Tag> tag = identity_.tag_of_actor(object);
-  if (!tag && object != identity_.actor()) co_return ignored("the Block is of no actor of this node");
-  const std::string name = tag ? tag->canonical() : std::string();
-  Result<void> done = co_await moderation_.refuse({author, name}, on);
-  if (done && on && tag) done = co_await tags_.unfollow({{*tag, author}}, /*moves=*/false);
-  if (done && on && !tag) done = co_await instances_.unfollow(author, object);
+  if (!tag && object != identity_.actor()) return std::nullopt;
+  return federation::Refusal{author, tag ? tag->canonical() : std::string()};
+}
+
+Task<HttpResponse> Follows::take_block(std::string author, std::string object, std::string id) {
+  const std::optional<federation::Refusal> refusal = refusal_of(author, object);
+  if (!refusal) co_return ignored(kOfNobodyHere);
+  const queues::Turns::Turn turn = co_await turns_.take(author);
+  const Result<bool> undone = co_await instances_.take_undone(author, std::move(id));
+  if (!undone) co_return error_response(undone.error());
+  if (*undone) co_return ignored("the Block was undone before it came");
+  Result<void> done = co_await moderation_.refuse(*refusal, /*on=*/true);
+  const std::optional<Tag> tag = identity_.tag_of_actor(object);
+  if (done && tag) done = co_await tags_.unfollow({{*tag, author}}, /*moves=*/false);
+  if (done && !tag) done = co_await instances_.unfollow(author, object);
+  co_return done ? accepted() : error_response(done.error());
+}
+
+Task<HttpResponse> Follows::end_block(std::string author, std::string object, std::string id) {
+  const std::optional<federation::Refusal> refusal = refusal_of(author, object);
+  if (!refusal) co_return ignored(kOfNobodyHere);
+  const queues::Turns::Turn turn = co_await turns_.take(author);
+  Result<void> done;
+  if (!id.empty()) done = co_await instances_.note_undo(author, std::move(id), blocks_.contains(*refusal));
+  if (done) done = co_await moderation_.refuse(*refusal, /*on=*/false);
   co_return done ? accepted() : error_response(done.error());
 }
 

@@ -2,6 +2,7 @@
 // servers and nodes follow hashtags (tag_follows.hpp).
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "activitypub/tag_follows.hpp"
@@ -49,8 +50,9 @@ class Follows {
   [[nodiscard]] Task<HttpResponse> take_reject(std::string actor, std::vector<fediverse::FollowRef> follows);
   // An actor of the node that this one has moved to says that somebody follows it there.
   [[nodiscard]] Task<HttpResponse> take_moved(std::string actor, fediverse::RemoveFollower remove);
-  // `author` blocks one of this node's actors, or lifts that.
-  [[nodiscard]] Task<HttpResponse> take_block(std::string author, std::string object, bool on);
+  // `author` blocks one of this node's actors, by the Block of that id, or lifts that.
+  [[nodiscard]] Task<HttpResponse> take_block(std::string author, std::string object, std::string id);
+  [[nodiscard]] Task<HttpResponse> end_block(std::string author, std::string object, std::string id);
 
   static constexpr std::string_view kPath = "/follows/";
   // GET of the id of a Follow by one of this node's actors, for as long as it holds or waits for its answer.
@@ -70,6 +72,9 @@ class Follows {
   // `object` is no actor any more that `actor` could follow, unless that does already.
   [[nodiscard]] bool has_moved(const std::string& object, const std::string& actor) const;
   [[nodiscard]] bool is_ours(const std::string& object) const;
+  // What blocks that actor of this node; none if it is none.
+  [[nodiscard]] std::optional<federation::Refusal> refusal_of(const std::string& author,
+                                                              const std::string& object) const;
   [[nodiscard]] bool holds(const std::string& actor, const std::string& object) const;
   [[nodiscard]] Task<HttpResponse> refuse_undone(std::string object, std::string id,
                                                  fediverse::RemoteActor sender, std::string body);

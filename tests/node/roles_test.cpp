@@ -530,6 +530,38 @@ TEST_F(Following, WhoBlocksAHashtagActorIsNotBoostedByItAndDoesNotFollowIt) {
   EXPECT_THAT(types_at("https://far.example/inbox"), ElementsAre("Announce", "Announce"));
 }
 
+TEST_F(Following, AnUndoThatOvertakesItsBlockEndsItWhenItComes) {
+  int number = 0;
+  for (const std::string& object : {tag_actor("cats"), origin + "/actor"}) {
+    for (const bool by_id : {false, true}) {
+      const json::object block = {{"id", fmt::format("{}/blocks/{}", alice.id, ++number)},
+                                  {"type", "Block"},
+                                  {"actor", alice.id},
+                                  {"object", object}};
+      const json::object undo = {{"id", fmt::format("{}/undos/{}", alice.id, number)},
+                                 {"type", "Undo"},
+                                 {"actor", alice.id},
+                                 {"object", by_id ? block.at("id") : json::value(block)}};
+      EXPECT_EQ(post_signed(json::serialize(undo), alice).status, 202);
+      start(config());
+      EXPECT_THAT(post_signed(json::serialize(block), alice).body, HasSubstr("undone before it came"));
+      EXPECT_THAT(rows("SELECT author FROM refusals"), IsEmpty());
+    }
+  }
+  // One that is there is ended, and an Undo that comes twice ends no later one.
+  json::object block = {
+      {"id", alice.id + "/blocks/9"}, {"type", "Block"}, {"actor", alice.id}, {"object", tag_actor("cats")}};
+  const json::object undo = {
+      {"id", alice.id + "/undos/9"}, {"type", "Undo"}, {"actor", alice.id}, {"object", block}};
+  EXPECT_EQ(post_signed(json::serialize(block), alice).status, 202);
+  EXPECT_THAT(rows("SELECT tag FROM refusals"), ElementsAre("cats"));
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(post_signed(json::serialize(undo), alice).status, 202);
+  EXPECT_THAT(rows("SELECT tag FROM refusals"), IsEmpty());
+  settle();
+  EXPECT_EQ(post_signed(json::serialize(block), alice).status, 202);
+  EXPECT_THAT(rows("SELECT tag FROM refusals"), ElementsAre("cats"));
+}
+
 TEST_F(Following, BlocksAreKeptOfADomainUpToALimit) {
   config::Config limited = config();
   limited.budgets.at(static_cast<std::size_t>(budget::Resource::kAuthorBlocks)).group = 2;
