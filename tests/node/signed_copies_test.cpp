@@ -295,6 +295,32 @@ TEST_F(Copies, EditsOfWhoWithdrawsAreGivenToNobodyThoughNoOwnerIsReached) {
   EXPECT_EQ(get(copy).status, 404);
 }
 
+TEST_F(Copies, EditsOfWhoHasWithdrawnAreGivenToNobodyEither) {
+  follow();
+  publish(create_text(post));
+  const auto expect_kept_back = [&] {
+    const std::string edit = signed_text(update_text(post));
+    publish(edit);
+    EXPECT_EQ(std::ranges::count(bodies_at(kInbox), edit), 0);
+    EXPECT_EQ(get("/tagring/v1/signed?sha256=" + to_hex(crypto::sha256(edit))).status, 404);
+  };
+  const json::object block = {
+      {"id", alice.id + "/blocks/1"}, {"type", "Block"}, {"actor", alice.id}, {"object", origin + "/actor"}};
+  publish(json::serialize(block));
+  expect_kept_back();
+  publish(json::serialize(
+      json::object{{"id", alice.id + "/undos/1"}, {"type", "Undo"}, {"actor", alice.id}, {"object", block}}));
+  alice.summary = "#nobot";
+  internet.serve(alice);
+  publish(json::serialize(json::object{{"id", alice.id + "#updates/1"},
+                                       {"type", "Update"},
+                                       {"actor", alice.id},
+                                       {"object", json::parse_object(alice.document()).value()}}));
+  expect_kept_back();
+  post.tags.clear();
+  expect_kept_back();
+}
+
 TEST_F(Copies, WhatIsNewNotPublicOrNotSignedIsNotHandedOn) {
   follow();
   const std::string create = signed_text(create_text(post));
