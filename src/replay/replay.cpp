@@ -314,6 +314,10 @@ Task<Result<Duration>> Replayer::send_next(Replay replay, Work* work) {
     CO_TRY_VOID(co_await end(key, ReplayState::kDone, ""));
     co_return Duration::zero();
   }
+  if (const Instant again = sender_.deliver_again(replay.host, replay.tag); again > clock_.now()) {
+    resting_[key] = again;
+    co_return Duration::zero();
+  }
   const bool is_another = work->key != key || work->started != replay.started;
   if (is_another || work->posts.empty() || clock_.now() - work->read > kPageLifetime) {
     CO_TRY_VOID(co_await read_page(replay, work));

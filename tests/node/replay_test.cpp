@@ -724,6 +724,23 @@ TEST_F(Replaying, AnInboxThatFailsIsTriedAgainMoreAndMoreSeldom) {
   EXPECT_EQ(json::id_of(progress(), "failing_since"), "");
 }
 
+TEST_F(Replaying, AnInboxThatAsksForAPauseIsLeftAloneForThatLong) {
+  remember("cats", 1, 3);
+  internet.answers[kInbox] = [](const HttpCall&) {
+    HttpResponse response = with_status(429);
+    response.headers.add("Retry-After", "600");
+    return Result<HttpResponse>(response);
+  };
+  EXPECT_EQ(replay().status, 200);
+  settle(minutes(9));
+  EXPECT_THAT(announced(), ElementsAre(1));
+  EXPECT_NE(json::id_of(progress(), "waits_until"), "");
+  internet.answers.clear();
+  internet.calls.clear();
+  settle(minutes(2));
+  EXPECT_EQ(announced(), from_to(1, 3));
+}
+
 TEST_F(Replaying, AnInboxThatFailsForAWeekIsGivenUp) {
   remember("cats", 1, 20);
   inbox_answers(500);
