@@ -14,22 +14,34 @@
 #include "http/http_error.hpp"
 
 namespace tagring::activitypub {
+namespace {
 
+constexpr const char* kOfNobodyHere = "the Block is of no actor of this node";
+
+}  // namespace
+
+// A Follow and the Undo of the one before it may come together: which of them an actor's Undo ends is known
+// when the one that came first is on disk. Nodes follow thousands at a time, and what they undo is about
+// actor and objects.
 Task<HttpResponse> Follows::follow(fediverse::Activity activity, fediverse::RemoteActor sender,
                                    Envelope envelope) {
-  const bool is_node = sender.is_node;
+  if (sender.is_node)
+    co_return co_await follow_as_asked(std::move(activity), std::move(sender), std::move(envelope));
+  const queues::Turns::Turn turn = co_await turns_.take(sender.id);
+  co_return co_await follow_in_turn(std::move(activity), std::move(sender), std::move(envelope));
+}
+
+Task<HttpResponse> Follows::follow_in_turn(fediverse::Activity activity, fediverse::RemoteActor sender,
+                                           Envelope envelope) {
   const std::string actor = sender.id;
   const std::string id = activity.id;
   const std::string object = followed(std::get<fediverse::Follow>(activity.content).objects, envelope.target);
-  if (!is_node) {
-    const Result<bool> undone = co_await instances_.take_undone(actor, id);
-    if (!undone) co_return error_response(undone.error());
-    if (*undone) co_return co_await refuse_undone(object, id, std::move(sender), std::move(envelope.body));
-  }
+  const Result<bool> undone = co_await instances_.take_undone(actor, id);
+  if (!undone) co_return error_response(undone.error());
+  if (*undone) co_return co_await refuse_undone(object, id, std::move(sender), std::move(envelope.body));
   HttpResponse response =
       co_await follow_as_asked(std::move(activity), std::move(sender), std::move(envelope));
-  // Nodes follow thousands at a time, and what they undo is about actor and objects.
-  if (is_node || response.status != 202) co_return response;
+  if (response.status != 202) co_return response;
   const Result<void> noted = co_await instances_.note_follow(actor, object, id);
   co_return noted ? std::move(response) : error_response(noted.error());
 }
@@ -132,6 +144,14 @@ std::string Follows::relay_at(const std::string& target) const {
 
 Task<HttpResponse> Follows::unfollow(fediverse::RemoteActor sender, fediverse::FollowRef follow,
                                      Envelope envelope) {
+  if (sender.is_node)
+    co_return co_await unfollow_in_turn(std::move(sender), std::move(follow), std::move(envelope));
+  const queues::Turns::Turn turn = co_await turns_.take(sender.id);
+  co_return co_await unfollow_in_turn(std::move(sender), std::move(follow), std::move(envelope));
+}
+
+Task<HttpResponse> Follows::unfollow_in_turn(fediverse::RemoteActor sender, fediverse::FollowRef follow,
+                                             Envelope envelope) {
   const std::string& actor = sender.id;
   // By actor and object: some servers (Misskey, of people) undo with another id than they followed with. But
   // a Follow that was replaced by a later one is not what holds now, whenever its Undo comes.
@@ -166,6 +186,7 @@ Task<HttpResponse> Follows::unfollow(fediverse::RemoteActor sender, fediverse::F
 }
 
 Task<HttpResponse> Follows::unfollow_by_id(std::string actor, std::string follow_id) {
+  const queues::Turns::Turn turn = co_await turns_.take(actor);
   std::string object = instances_.relay_followed(actor, follow_id);
   std::vector<std::pair<Tag, std::string>> pairs;
   if (object.empty()) {
@@ -209,13 +230,34 @@ Task<HttpResponse> Follows::take_moved(std::string actor, fediverse::RemoveFollo
   co_return done ? accepted() : error_response(done.error());
 }
 
-Task<HttpResponse> Follows::take_block(std::string author, std::string object, bool on) {
+std::optional<federation::Refusal> Follows::refusal_of(const std::string& author,
+                                                       const std::string& object) const {
   const std::optional<Tag> tag = identity_.tag_of_actor(object);
-  if (!tag && object != identity_.actor()) co_return ignored("the Block is of no actor of this node");
-  const std::string name = tag ? tag->canonical() : std::string();
-  Result<void> done = co_await moderation_.refuse({author, name}, on);
-  if (done && on && tag) done = co_await tags_.unfollow({{*tag, author}}, /*moves=*/false);
-  if (done && on && !tag) done = co_await instances_.unfollow(author, object);
+  if (!tag && object != identity_.actor()) return std::nullopt;
+  return federation::Refusal{author, tag ? tag->canonical() : std::string()};
+}
+
+Task<HttpResponse> Follows::take_block(std::string author, std::string object, std::string id) {
+  const std::optional<federation::Refusal> refusal = refusal_of(author, object);
+  if (!refusal) co_return ignored(kOfNobodyHere);
+  const queues::Turns::Turn turn = co_await turns_.take(author);
+  const Result<bool> undone = co_await instances_.take_undone(author, std::move(id));
+  if (!undone) co_return error_response(undone.error());
+  if (*undone) co_return ignored("the Block was undone before it came");
+  Result<void> done = co_await moderation_.refuse(*refusal, /*on=*/true);
+  const std::optional<Tag> tag = identity_.tag_of_actor(object);
+  if (done && tag) done = co_await tags_.unfollow({{*tag, author}}, /*moves=*/false);
+  if (done && !tag) done = co_await instances_.unfollow(author, object);
+  co_return done ? accepted() : error_response(done.error());
+}
+
+Task<HttpResponse> Follows::end_block(std::string author, std::string object, std::string id) {
+  const std::optional<federation::Refusal> refusal = refusal_of(author, object);
+  if (!refusal) co_return ignored(kOfNobodyHere);
+  const queues::Turns::Turn turn = co_await turns_.take(author);
+  Result<void> done;
+  if (!id.empty()) done = co_await instances_.note_undo(author, std::move(id), blocks_.contains(*refusal));
+  if (done) done = co_await moderation_.refuse(*refusal, /*on=*/false);
   co_return done ? accepted() : error_response(done.error());
 }
 

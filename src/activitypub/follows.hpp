@@ -2,9 +2,11 @@
 // servers and nodes follow hashtags (tag_follows.hpp).
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "activitypub/tag_follows.hpp"
+#include "base/runtime.hpp"
 #include "delivery/announcer.hpp"
 #include "federation/blocks.hpp"
 #include "federation/identity.hpp"
@@ -14,19 +16,21 @@
 #include "http/message.hpp"
 #include "instances/instances.hpp"
 #include "instances/moderation.hpp"
+#include "queues/turns.hpp"
 
 namespace tagring::activitypub {
 
 class Follows {
  public:
   Follows(instances::Instances& instances, TagFollows& tags, instances::Moderation& moderation,
-          delivery::Announcer& announcer, const federation::Identity& identity)
+          delivery::Announcer& announcer, const federation::Identity& identity, const Runtime& runtime)
       : instances_(instances),
         tags_(tags),
         moderation_(moderation),
         announcer_(announcer),
         blocks_(moderation.blocks()),
-        identity_(identity) {}
+        identity_(identity),
+        turns_(runtime.clock, runtime.executor) {}
 
   // An activity as it came: at which inbox, and its JSON.
   struct Envelope {
@@ -46,14 +50,19 @@ class Follows {
   [[nodiscard]] Task<HttpResponse> take_reject(std::string actor, std::vector<fediverse::FollowRef> follows);
   // An actor of the node that this one has moved to says that somebody follows it there.
   [[nodiscard]] Task<HttpResponse> take_moved(std::string actor, fediverse::RemoveFollower remove);
-  // `author` blocks one of this node's actors, or lifts that.
-  [[nodiscard]] Task<HttpResponse> take_block(std::string author, std::string object, bool on);
+  // `author` blocks one of this node's actors, by the Block of that id, or lifts that.
+  [[nodiscard]] Task<HttpResponse> take_block(std::string author, std::string object, std::string id);
+  [[nodiscard]] Task<HttpResponse> end_block(std::string author, std::string object, std::string id);
 
   static constexpr std::string_view kPath = "/follows/";
   // GET of the id of a Follow by one of this node's actors, for as long as it holds or waits for its answer.
   [[nodiscard]] Task<HttpResponse> answer(HttpRequest request);
 
  private:
+  Task<HttpResponse> follow_in_turn(fediverse::Activity activity, fediverse::RemoteActor sender,
+                                    Envelope envelope);
+  Task<HttpResponse> unfollow_in_turn(fediverse::RemoteActor sender, fediverse::FollowRef follow,
+                                      Envelope envelope);
   Task<HttpResponse> follow_relay(fediverse::RemoteActor sender, bool of_public, Envelope envelope);
   Task<HttpResponse> follow_by_uri(fediverse::RemoteActor sender, Tag tag, std::string body);
   Task<HttpResponse> follow_tags(fediverse::Activity activity, fediverse::RemoteActor sender,
@@ -63,6 +72,9 @@ class Follows {
   // `object` is no actor any more that `actor` could follow, unless that does already.
   [[nodiscard]] bool has_moved(const std::string& object, const std::string& actor) const;
   [[nodiscard]] bool is_ours(const std::string& object) const;
+  // What blocks that actor of this node; none if it is none.
+  [[nodiscard]] std::optional<federation::Refusal> refusal_of(const std::string& author,
+                                                              const std::string& object) const;
   [[nodiscard]] bool holds(const std::string& actor, const std::string& object) const;
   [[nodiscard]] Task<HttpResponse> refuse_undone(std::string object, std::string id,
                                                  fediverse::RemoteActor sender, std::string body);
@@ -77,6 +89,7 @@ class Follows {
   delivery::Announcer& announcer_;
   const federation::Blocks& blocks_;
   const federation::Identity& identity_;
+  queues::Turns turns_;  // of actors
 };
 
 }  // namespace tagring::activitypub

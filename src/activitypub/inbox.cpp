@@ -125,12 +125,12 @@ Task<HttpResponse> Inbox::dispatch_other(fediverse::Activity activity, fediverse
   if (auto* reject = std::get_if<fediverse::Reject>(&content))
     co_return co_await follows_.take_reject(activity.actor, std::move(reject->follows));
   if (auto* block = std::get_if<fediverse::Block>(&content)) {
-    HttpResponse answer = co_await follows_.take_block(activity.actor, block->object, /*on=*/true);
+    HttpResponse answer = co_await follows_.take_block(activity.actor, std::move(block->object), activity.id);
     if (answer.status == 202) co_await posts_.blocked(activity.actor);
     co_return answer;
   }
   if (auto* undo = std::get_if<fediverse::UndoBlock>(&content))
-    co_return co_await follows_.take_block(activity.actor, std::move(undo->object), /*on=*/false);
+    co_return co_await follows_.end_block(activity.actor, std::move(undo->object), std::move(undo->id));
   if (auto* remove = std::get_if<fediverse::RemoveFollower>(&content))
     co_return co_await follows_.take_moved(activity.actor, std::move(*remove));
   if (auto* flag = std::get_if<fediverse::Flag>(&content))

@@ -33,11 +33,8 @@ Task<HttpResponse> PostActivities::post(fediverse::Note note, fediverse::RemoteA
 
 Task<HttpResponse> PostActivities::deletion(fediverse::Delete deletion, std::string actor, std::string body) {
   std::string signed_body = deletion.is_signed ? std::move(body) : std::string();
-  if (deletion.uri == actor) {
-    const Result<void> left = co_await instances_.gone(actor);
-    if (!left) co_return error_response(left.error());
+  if (deletion.uri == actor)
     co_return respond(co_await publisher_.gone(std::move(actor), /*is_signed=*/true, std::move(signed_body)));
-  }
   co_return respond(
       co_await publisher_.deletion(std::move(deletion.uri), std::move(actor), std::move(signed_body)));
 }

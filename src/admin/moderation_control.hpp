@@ -12,7 +12,8 @@
 //                                  "forwarded": [URI], "open"}]}, the open ones first
 //   POST /reports/close           {"id"}
 //   POST /reports/forward         {"id", "uri"?}: tells the author's server of that post, or of all of the
-//                                 report's that are not this node's own; {"forwarded": [URI]}
+//                                 report's that are not this node's own; {"forwarded": [URI]}, or the
+//                                 error of those that it could not tell of, after all others
 //
 // What several sources block is in the list for each, and blocked as long as one of them does. What falls
 // under a new block, or would, is in the answer: {"fresh", "known", "lifted", "followers", "instances",

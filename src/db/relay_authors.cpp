@@ -9,16 +9,18 @@ using namespace sql;
 
 Task<Result<std::vector<delivery::PublishedPost>>> SqliteRelayStore::posts_of(std::string author,
                                                                               std::string after_uri,
-                                                                              std::size_t limit) {
-  return database_.read([author = std::move(author), after = std::move(after_uri),
-                         limit](Connection& db) -> Result<std::vector<delivery::PublishedPost>> {
+                                                                              std::size_t limit,
+                                                                              PostsOf which) {
+  return database_.read([author = std::move(author), after = std::move(after_uri), limit,
+                         which](Connection& db) -> Result<std::vector<delivery::PublishedPost>> {
     return all_rows<delivery::PublishedPost>(
-        db.query(
-            "SELECT uri, published, tags FROM posts WHERE author = ? AND uri > ? AND tags <> '' ORDER BY uri "
-            "LIMIT ?",
-            author, after, limit),
+        db.query("SELECT uri, published, tags, former FROM posts WHERE author = ? AND uri > ? AND deleted = 0"
+                 " AND (tags <> '' OR ? <> 0) ORDER BY uri LIMIT ?",
+                 author, after, which == PostsOf::kAll, limit),
         [&author](const Statement& row) {
-          return delivery::PublishedPost{row.text(0), author, row.time(1), split_tags(row.view(2))};
+          delivery::PublishedPost post{row.text(0), author, row.time(1), split_tags(row.view(2))};
+          post.former = split_tags(row.view(3));
+          return post;
         });
   });
 }
@@ -29,8 +31,8 @@ Task<Result<std::vector<delivery::PublishedPost>>> SqliteRelayStore::posts_after
   return database_.read([author = std::move(author), uri = std::move(uri),
                          limit](Connection& db) -> Result<std::vector<delivery::PublishedPost>> {
     return all_rows<delivery::PublishedPost>(
-        db.query("SELECT uri, author, published, tags FROM posts WHERE tags <> '' AND (author, uri) > (?, ?) "
-                 "ORDER BY author, uri LIMIT ?",
+        db.query("SELECT uri, author, published, tags FROM posts WHERE deleted = 0 AND tags <> ''"
+                 " AND (author, uri) > (?, ?) ORDER BY author, uri LIMIT ?",
                  author, uri, limit),
         [](const Statement& row) {
           return delivery::PublishedPost{row.text(0), row.text(1), row.time(2), split_tags(row.view(3))};

@@ -36,7 +36,7 @@ class SqliteRelayStore : public delivery::Store, public federation::LetterStore 
   Task<Result<std::uint64_t>> count_put_off() override;
 
   Task<Result<std::vector<delivery::PublishedPost>>> posts_of(std::string author, std::string after_uri,
-                                                              std::size_t limit) override;
+                                                              std::size_t limit, PostsOf which) override;
   Task<Result<std::vector<delivery::PublishedPost>>> posts_after(std::string author, std::string uri,
                                                                  std::size_t limit) override;
   Task<Result<std::optional<delivery::Consent>>> consent(std::string author) override;

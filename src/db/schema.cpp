@@ -342,6 +342,12 @@ ALTER TABLE inboxes ADD COLUMN silent_days INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE inboxes ADD COLUMN silent_at INTEGER NOT NULL DEFAULT 0;
 )sql";
 
+constexpr const char* kVersion20 = R"sql(
+-- Those without hashtags, too: who got them has them still, and is told when the account ends.
+DROP INDEX posts_by_author;
+CREATE INDEX posts_by_author ON posts(author, uri) WHERE deleted = 0;
+)sql";
+
 struct Migration {
   const char* sql;
   std::string_view does;
@@ -365,7 +371,8 @@ constexpr std::array kMigrations = {
     Migration{kVersion16, "makes room for who was told, and for who refuses"},
     Migration{kVersion17, "makes room for edits that come before their posts"},
     Migration{kVersion18, "makes room for signed deletions"},
-    Migration{kVersion19, "makes room for who takes nothing for days"}};
+    Migration{kVersion19, "makes room for who takes nothing for days"},
+    Migration{kVersion20, "finds an author's posts without hashtags, too"}};
 static_assert(kMigrations.size() == kSchemaVersion);
 
 // No database on PostgreSQL is older: up to this one, tables have no rows.

@@ -9,7 +9,7 @@
 
 namespace tagring::db {
 
-inline constexpr int kSchemaVersion = 19;
+inline constexpr int kSchemaVersion = 20;
 
 // How far a database is on its way to another version.
 struct MigrationStep {

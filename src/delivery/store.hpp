@@ -133,10 +133,14 @@ class Store {
   virtual Task<Result<std::vector<PublishedPost>>> put_off_until(WallTime now, std::size_t limit) = 0;
   virtual Task<Result<std::uint64_t>> count_put_off() = 0;
 
+  enum class PostsOf : std::uint8_t {
+    kRelayed,  // that have hashtags
+    kAll,      // with those that had some
+  };
   // Posts of an author that are not deleted, by URI, after that one.
   virtual Task<Result<std::vector<PublishedPost>>> posts_of(std::string author, std::string after_uri,
-                                                            std::size_t limit) = 0;
-  // The same of all authors, by author and URI, after that pair.
+                                                            std::size_t limit, PostsOf which) = 0;
+  // Those of all authors that have hashtags, by author and URI, after that pair.
   virtual Task<Result<std::vector<PublishedPost>>> posts_after(std::string author, std::string uri,
                                                                std::size_t limit) = 0;
   // Nothing if the author is unknown.

@@ -165,7 +165,7 @@ Result<Content> parse_undo(const Source& source) {
   }
   if (block) {
     TRY(std::string object, parse_id(only_one(json::find(*o, "object")), "object of the Block"));
-    return UndoBlock{std::move(object)};
+    return UndoBlock{std::move(object), id};
   }
   if (follow) {
     TRY(FollowRef ref, parse_follow_ref(*source.only_object(), source.limits));

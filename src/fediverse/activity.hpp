@@ -86,6 +86,7 @@ struct Block {
 };
 struct UndoBlock {
   std::string object;
+  std::string id;  // of the Block; may be empty
 };
 // A complaint to the administrator of a server: about actors, and what they have posted or boosted.
 struct Flag {

@@ -101,8 +101,8 @@ class Instances {
   [[nodiscard]] std::string relay_followed(const std::string& actor, const std::string& follow_id) const;
   // That Follow of `object`, one of this node's actors, is the last one by the actor.
   [[nodiscard]] Task<Result<void>> note_follow(std::string actor, std::string object, std::string follow_id);
-  // An Undo of that Follow has come. If it does not end anything (`has_ended`), and the Follow comes later,
-  // that is not to be taken.
+  // An Undo of that Follow, or Block, has come. If it does not end anything (`has_ended`), and the Follow
+  // comes later, that is not to be taken.
   [[nodiscard]] Task<Result<void>> note_undo(std::string actor, std::string follow_id, bool has_ended);
   [[nodiscard]] Task<Result<bool>> take_undone(std::string actor, std::string follow_id) {
     return store_.take_undone(std::move(actor), std::move(follow_id), clock_.wall_now());

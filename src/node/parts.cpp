@@ -158,7 +158,8 @@ ActorRole::ActorRole(Speech& speech, Rings& rings, RelayRole& relay, StorageRole
                      InstanceRole& instances)
     : tag_follows(relay.followers, relay.owner, relay.redundancy, speech.blocks, instances.activities,
                   speech.identity),
-      follows(instances.instances, tag_follows, instances.moderation, relay.announcer, speech.identity),
+      follows(instances.instances, tag_follows, instances.moderation, relay.announcer, speech.identity,
+              speech.runtime),
       announced(speech.identity, relay.followers, speech.blocks, speech.runtime.clock),
       posts(instances.publisher, instances.fetched, instances.instances, instances.reports, announced),
       batches(relay.owner, relay.redundancy, storage.owner, storage.kept, audit.issuer),

@@ -10,6 +10,8 @@
 namespace tagring::publisher {
 namespace {
 
+using PostsOf = delivery::Store::PostsOf;
+
 constexpr std::size_t kAuthorsMax = 20'000;  // remembered
 constexpr std::size_t kPage = 500;
 
@@ -31,6 +33,7 @@ Task<Result<delivery::Consent>> Consents::of(fediverse::RemoteActor author) {
   if (known != authors_.end()) {
     const delivery::Consent consent = known->second.consent;
     if (clock_.now() - known->second.asked > kLifetime) {
+      if (!consent.relay) co_return co_await ask_who_refused(std::move(author.id));
       known->second.asked = clock_.now();
       tasks_.spawn("ask_again", ask_again(author.id));
     }
@@ -43,6 +46,7 @@ Task<Result<delivery::Consent>> Consents::of(fediverse::RemoteActor author) {
   if (may_be_more && consent->stated == WallTime() && read(author).archive) {
     CO_TRY(consent, co_await learn(id, read(author), clock_.now()));
   }
+  if (consent && !consent->relay) co_return co_await ask_who_refused(id);
   if (consent) {
     remember(id, *consent);
     tasks_.spawn("ask_again", ask_again(id));
@@ -51,6 +55,19 @@ Task<Result<delivery::Consent>> Consents::of(fediverse::RemoteActor author) {
     CO_TRY_VOID(co_await look_later(id, kLifetime));
   }
   co_return *consent;
+}
+
+// Before the post is passed over, which does not come again. If the profile cannot be had, it is as it was.
+Task<Result<delivery::Consent>> Consents::ask_who_refused(std::string author) {
+  const queues::Turns::Turn turn = co_await refusers_.take(author);
+  const auto known = authors_.find(author);
+  if (known != authors_.end() && clock_.now() - known->second.asked <= kLifetime)
+    co_return known->second.consent;
+  static_cast<void>(co_await ask(author));
+  CO_TRY(const std::optional<delivery::Consent> consent, co_await store_.consent(author));
+  const delivery::Consent counts = consent.value_or(delivery::Consent{.relay = false});
+  remember(author, counts);
+  co_return counts;
 }
 
 Task<Result<std::optional<delivery::Consent>>> Consents::known(std::string author) {
@@ -153,9 +170,10 @@ Duration Consents::note_silent(const std::string& host_or_author) {
 }
 
 Task<void> Consents::look(delivery::ProfileLook due) {
-  const auto posts = co_await store_.posts_of(due.author, "", 1);
+  const auto posts = co_await store_.posts_of(due.author, "", 1, PostsOf::kRelayed);
   if (!posts) co_return;
   if (posts->empty()) {
+    co_await look_at_who_refused(due.author);
     co_await look_for_account(std::move(due));
     co_return;
   }
@@ -184,6 +202,14 @@ Task<void> Consents::look(delivery::ProfileLook due) {
   co_await look_later(std::move(due.author), wait);
 }
 
+// Of a refusal and its end that came at one time only the profile says which was the last word.
+Task<void> Consents::look_at_who_refused(std::string author) {
+  const Result<std::optional<delivery::Consent>> consent = co_await store_.consent(author);
+  if (!consent || !*consent || (*consent)->relay) co_return;
+  if (const Result<Profile> shown = co_await fetch(author))
+    co_await learn(std::move(author), read(shown->actor), shown->as_of);
+}
+
 // Of one who has no posts here.
 Task<void> Consents::look_for_account(delivery::ProfileLook due) {
   const bool is_refuser = !moderation_.blocks().refusals_by(due.author).empty();
@@ -210,7 +236,7 @@ Task<void> Consents::look_for_account(delivery::ProfileLook due) {
 
 // Who says it again and again puts nothing off.
 Task<Result<bool>> Consents::look_for(std::string account) {
-  CO_TRY(const auto posts, co_await store_.posts_of(account, "", 1));
+  CO_TRY(const auto posts, co_await store_.posts_of(account, "", 1, PostsOf::kRelayed));
   if (posts.empty() && !moderation_.knows(account)) co_return false;
   const auto known = farewells_.find(account);
   if (known != farewells_.end() && clock_.now() - known->second < 2 * kMissingFor) co_return true;
@@ -256,11 +282,11 @@ Task<Result<delivery::Consent>> Consents::learn(std::string author, delivery::Co
     co_return consent;
   }
   const bool leaves_archive = before && before->archive && !consent.archive;
-  if ((before && before->relay && !consent.relay) || leaves_archive) {
-    std::string signed_copy;
-    if (!signed_body.empty()) {
-      CO_TRY(signed_copy, co_await copies_.keep(signed_body));
-    }
+  std::string signed_copy;
+  if (before && !consent.relay) {
+    CO_TRY(signed_copy, co_await keep_end(author, before->relay, std::move(signed_body)));
+  }
+  if ((before && before->relay && !consent.relay) || leaves_archive || !signed_copy.empty()) {
     CO_TRY_VOID(co_await withdraw_as(author, consent, std::move(signed_copy)));
     co_return consent;
   }
@@ -283,13 +309,10 @@ Task<Result<void>> Consents::forget(std::string author) {
 Task<Result<void>> Consents::gone(std::string author, std::string signed_body) {
   CO_TRY(const std::optional<delivery::Consent> before, co_await store_.consent(author));
   if (before) {
-    std::string signed_copy;
-    if (!signed_body.empty()) {
-      CO_TRY(signed_copy, co_await copies_.keep(signed_body));
-    }
+    CO_TRY(std::string signed_copy, co_await keep_end(author, before->relay, std::move(signed_body)));
     // Or what its server still shows from a cache would be published again.
     const delivery::Consent consent = {.relay = false, .archive = false, .stated = clock_.wall_now()};
-    if (before->relay) {
+    if (before->relay || !signed_copy.empty()) {
       CO_TRY_VOID(co_await withdraw_as(author, consent, std::move(signed_copy)));
     } else {
       CO_TRY_VOID(co_await store_.save_consent(author, consent));
@@ -299,24 +322,42 @@ Task<Result<void>> Consents::gone(std::string author, std::string signed_body) {
   co_return co_await moderation_.gone(std::move(author));
 }
 
+// Those who got a post have it still when its hashtags are gone, or the author's word for it is taken back.
+Task<Result<std::string>> Consents::keep_end(std::string author, bool is_relayed, std::string signed_body) {
+  if (signed_body.empty()) co_return "";
+  const auto posts = co_await store_.posts_of(author, "", 1, PostsOf::kAll);
+  if (!posts) co_return std::unexpected(posts.error());
+  const auto last = ends_.find(author);
+  const bool is_repeated = !is_relayed && last != ends_.end() && clock_.now() - last->second < kEndEvery;
+  if (posts->empty() || is_repeated) co_return "";
+  co_return co_await copies_.keep(signed_body);
+}
+
 // Once before the refusal is on the disk, or a restart would leave the rest where it is; and once after it,
 // since who handed something in meanwhile knew of no refusal.
 Task<Result<void>> Consents::withdraw_as(std::string author, delivery::Consent consent,
                                          std::string signed_copy) {
   const bool from_archive_only = consent.relay;
-  CO_TRY_VOID(co_await withdraw(author, from_archive_only, signed_copy));
+  const bool ends_all = !signed_copy.empty();
+  CO_TRY_VOID(co_await withdraw(author, from_archive_only, signed_copy, ends_all));
   CO_TRY_VOID(co_await store_.save_consent(author, consent));
   remember(author, consent);
-  co_return co_await withdraw(std::move(author), from_archive_only, std::move(signed_copy));
+  CO_TRY_VOID(co_await withdraw(author, from_archive_only, std::move(signed_copy)));
+  if (!ends_all) co_return Result<void>();
+  make_room(ends_, kAuthorsMax);
+  ends_.insert_or_assign(std::move(author), clock_.now());
+  co_return Result<void>();
 }
 
-Task<Result<void>> Consents::withdraw(std::string author, bool from_archive_only, std::string signed_copy) {
+Task<Result<void>> Consents::withdraw(std::string author, bool from_archive_only, std::string signed_copy,
+                                      bool with_former) {
   if (!from_archive_only) {
     CO_TRY_VOID(co_await store_.drop_put_off_of(author));
   }
   std::string after;
   for (;;) {
-    CO_TRY(std::vector<delivery::PublishedPost> posts, co_await store_.posts_of(author, after, kPage));
+    CO_TRY(std::vector<delivery::PublishedPost> posts,
+           co_await store_.posts_of(author, after, kPage, with_former ? PostsOf::kAll : PostsOf::kRelayed));
     if (posts.empty()) co_return Result<void>();
     after = posts.back().uri;
     std::vector<delivery::TagEvent> removals;

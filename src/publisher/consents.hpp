@@ -22,6 +22,7 @@
 #include "fediverse/actor.hpp"
 #include "instances/moderation.hpp"
 #include "publisher/signed_copies.hpp"
+#include "queues/turns.hpp"
 
 namespace tagring::publisher {
 
@@ -36,6 +37,8 @@ class Consents {
   // An account that is not there (404) is looked at once more after this, before it is taken to be gone.
   static constexpr Duration kMissingFor = std::chrono::hours(1);
   static constexpr std::size_t kLooksAMinute = 60;
+  // Of who has withdrawn before, one end of the account an hour is told: it is told for each of their posts.
+  static constexpr Duration kEndEvery = std::chrono::hours(1);
   // So often in vain, every month, at who has done nothing here but block: then they are forgotten.
   static constexpr unsigned kLooksInVainMax = 12;
   // Where one is looked at, the next waits: all others go on.
@@ -54,13 +57,14 @@ class Consents {
         client_(client),
         clock_(runtime.clock),
         rng_(runtime.rng.fork("consents")),
+        refusers_(runtime.clock, runtime.executor),
         tasks_(runtime.executor) {}
   // Looks at profiles again when their time comes.
   void start() { tasks_.spawn("profile_looks", look_again()); }
   [[nodiscard]] Task<void> stop();
 
   // As far as it is known. `author` is from the key that signed the post and may be hours old; what was
-  // learned since counts more.
+  // learned since counts more. Who refused longer than kLifetime ago is asked first.
   [[nodiscard]] Task<Result<delivery::Consent>> of(fediverse::RemoteActor author);
   // What was learned of an author, if posts of that author are known here.
   [[nodiscard]] Task<Result<std::optional<delivery::Consent>>> known(std::string author);
@@ -100,6 +104,7 @@ class Consents {
   };
   [[nodiscard]] delivery::Consent read(const fediverse::RemoteActor& author) const;
   Task<void> ask_again(std::string author);
+  Task<Result<delivery::Consent>> ask_who_refused(std::string author);
   // A host that did not answer is left alone for an hour, and then for ever longer. So is an author whom it
   // does not show, as it may show others.
   struct Silent {
@@ -109,6 +114,7 @@ class Consents {
   Task<void> look_again();
   Task<void> look_at(std::string host, std::vector<delivery::ProfileLook> due);
   Task<void> look(delivery::ProfileLook due);
+  Task<void> look_at_who_refused(std::string author);
   Task<void> look_for_account(delivery::ProfileLook due);
   Task<void> look_was_in_vain(delivery::ProfileLook due, Duration wait, unsigned most);
   [[nodiscard]] Duration note_silent(const std::string& host_or_author);
@@ -117,8 +123,13 @@ class Consents {
   Task<Result<delivery::Consent>> learn(std::string author, delivery::Consent consent, Instant as_of,
                                         std::string signed_body = {});
   [[nodiscard]] bool is_outdated(Instant as_of, WallTime stated) const;
-  // `signed_copy`: delivery::TagEvent::signed_copy of what was signed; empty if nothing was.
-  Task<Result<void>> withdraw(std::string author, bool from_archive_only, std::string signed_copy = {});
+  // Keeps what ends all posts of an author, if there are any, and returns its name
+  // (delivery::TagEvent::signed_copy).
+  Task<Result<std::string>> keep_end(std::string author, bool is_relayed, std::string signed_body);
+  // `signed_copy`: delivery::TagEvent::signed_copy of what was signed; empty if nothing was. `with_former`:
+  // it is named for posts that are under no hashtag any more, too.
+  Task<Result<void>> withdraw(std::string author, bool from_archive_only, std::string signed_copy = {},
+                              bool with_former = false);
   Task<Result<void>> withdraw_as(std::string author, delivery::Consent consent, std::string signed_copy);
   void remember(const std::string& author, delivery::Consent consent);
 
@@ -138,7 +149,9 @@ class Consents {
   std::map<std::string, Fetched> profiles_;   // by author
   std::map<std::string, Silent> silent_;      // by host, or author
   std::map<std::string, Instant> farewells_;  // of accounts that are looked for, when
+  std::map<std::string, Instant> ends_;       // of accounts, when that was signed
   std::set<std::string> looked_at_;           // hosts
+  queues::Turns refusers_;                    // authors
   TaskGroup tasks_;
 };
 

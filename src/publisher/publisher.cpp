@@ -82,10 +82,13 @@ Task<Publisher::Outcome> Publisher::take_welcome(fediverse::Note note, fediverse
   const bool is_past = known && post.changed != WallTime() &&
                        post.changed < std::chrono::floor<std::chrono::seconds>(known->changed);
   if (known && is_update && !is_past && for_all && !signed_body.empty()) {
-    CO_TRY(post.signed_copy, co_await copies_.keep(signed_body));
-    delivery::PublishedPost before = *known;
-    before.signed_copy = post.signed_copy;
-    copies_.hand_on(before, delivery::Op::kAdd);
+    CO_TRY(const delivery::Consent consent, co_await consent_of(author));
+    if (consent.relay) {
+      CO_TRY(post.signed_copy, co_await copies_.keep(signed_body));
+      delivery::PublishedPost before = *known;
+      before.signed_copy = post.signed_copy;
+      copies_.hand_on(before, delivery::Op::kAdd);
+    }
   }
   const std::string uri = note.id;
   Outcome outcome = co_await hand_in(std::move(post), std::move(author), std::move(admitted.later));
@@ -121,13 +124,20 @@ Task<Result<Publisher::Admitted>> Publisher::admit(delivery::PublishedPost* post
   co_return admitted;
 }
 
+Task<Result<delivery::Consent>> Publisher::consent_of(fediverse::RemoteActor author) {
+  const std::string id = author.id;
+  CO_TRY(delivery::Consent consent, co_await consents_.of(std::move(author)));
+  const bool refuses = moderation_.blocks().is_refused_by(id);
+  consent.relay = consent.relay && !refuses;
+  co_return consent;
+}
+
 // `later`: its hashtags that are over the limits now.
 Task<Publisher::Outcome> Publisher::hand_in(delivery::PublishedPost post, fediverse::RemoteActor author,
                                             std::vector<Tag> later) {
   if (!post.tags.empty() || !later.empty()) {
-    CO_TRY(const delivery::Consent consent, co_await consents_.of(std::move(author)));
-    const bool refused = moderation_.blocks().is_refused_by(post.author);
-    if (!consent.relay || refused) co_return "the author does not wish to be relayed";
+    CO_TRY(const delivery::Consent consent, co_await consent_of(std::move(author)));
+    if (!consent.relay) co_return "the author does not wish to be relayed";
     post.indexable = consent.archive;
   }
   bool is_lost = false;
@@ -244,16 +254,17 @@ Task<Result<void>> Publisher::refused_by(std::string author) {
 }
 
 Task<Publisher::Outcome> Publisher::gone(std::string author, bool is_signed, std::string signed_body) {
+  constexpr const char* kNotRelayed = "an account whose posts are not relayed here is gone";
   CO_TRY(const std::optional<delivery::Consent> known, co_await consents_.known(author));
-  if (!known || !known->relay) co_return "an account whose posts are not relayed here is gone";
+  const bool is_relayed = known && known->relay;
   // Mastodon tells before it deletes, and answers from a cache for minutes after that.
-  bool is_gone = is_signed;
-  if (!is_gone) {
-    CO_TRY(is_gone, co_await consents_.is_gone(author));
+  if (!is_signed) {
+    if (!is_relayed) co_return kNotRelayed;
+    CO_TRY(const bool is_gone, co_await consents_.is_gone(author));
+    if (!is_gone) co_return "the account is still there";
   }
-  if (!is_gone) co_return "the account is still there";
   CO_TRY_VOID(co_await consents_.gone(std::move(author), std::move(signed_body)));
-  co_return "";
+  co_return is_relayed ? "" : kNotRelayed;
 }
 
 }  // namespace tagring::publisher

@@ -86,6 +86,8 @@ class Publisher {
     std::vector<Tag> later;                        // those that are over them
   };
   Task<Result<Admitted>> admit(delivery::PublishedPost* post, bool is_update);
+  // What the author wishes, who may also have blocked this node.
+  Task<Result<delivery::Consent>> consent_of(fediverse::RemoteActor author);
   Task<Outcome> hand_in(delivery::PublishedPost post, fediverse::RemoteActor author, std::vector<Tag> later);
   Task<Result<bool>> leave_what_is_known(fediverse::Note* note, bool is_update);
   Task<Outcome> take_welcome(fediverse::Note note, fediverse::RemoteActor author, bool is_update,

@@ -20,8 +20,11 @@ constexpr Duration kPageLifetime = std::chrono::minutes(1);
 constexpr Duration kLookEvery = std::chrono::seconds(10);
 constexpr unsigned kRefusalsMax = 20;  // in a row; then the instance wants none of it
 // A server that does not answer is asked again, so that no post is lost while this node is cut off itself.
+// Many replays may ask it so often at once: so long, too.
 constexpr Duration kSilentFor = std::chrono::minutes(10);
 constexpr unsigned kAskedMax = 6;  // in a row
+constexpr Duration kGivenUpAfter = (kAskedMax - 1) * kSilentFor;
+constexpr Duration kSilenceLifetime = std::chrono::hours(3);  // what was long before was another one
 constexpr std::size_t kSilentMax = 10'000;
 // Authors under hashtags, which are written with each post: one author may use any number of hashtags.
 constexpr std::size_t kNotedMax = 10'000;
@@ -298,6 +301,7 @@ Task<Result<Duration>> Replayer::read_ahead(Replay replay) {
 Task<Result<void>> Replayer::read_page(Replay replay, Work* work) {
   CO_TRY(work->posts, co_await pages_.read(replay));
   work->key = {replay.host, replay.tag};
+  work->started = replay.started;
   work->read = clock_.now();
   co_return Result<void>();
 }
@@ -310,7 +314,12 @@ Task<Result<Duration>> Replayer::send_next(Replay replay, Work* work) {
     CO_TRY_VOID(co_await end(key, ReplayState::kDone, ""));
     co_return Duration::zero();
   }
-  if (work->key != key || work->posts.empty() || clock_.now() - work->read > kPageLifetime) {
+  if (const Instant again = sender_.deliver_again(replay.host, replay.tag); again > clock_.now()) {
+    resting_[key] = again;
+    co_return Duration::zero();
+  }
+  const bool is_another = work->key != key || work->started != replay.started;
+  if (is_another || work->posts.empty() || clock_.now() - work->read > kPageLifetime) {
     CO_TRY_VOID(co_await read_page(replay, work));
   }
   // What has become too old meanwhile: an instance that keeps posts so long only would let it go at once.
@@ -326,9 +335,8 @@ Task<Result<Duration>> Replayer::send_next(Replay replay, Work* work) {
     co_return Duration::zero();
   }
   Outgoing post{work->posts.back().entry, {replay.tag}};
-  const auto origin = origins_.find(host_of(post.entry.uri));
-  if (origin != origins_.end() && origin->second > clock_.now()) {
-    resting_[key] = origin->second;
+  if (const Instant again = ask_again(post.entry.uri); again > clock_.now()) {
+    resting_[key] = again;
     co_return Duration::zero();
   }
   if (replay.authors_per_day > 0) {
@@ -355,16 +363,24 @@ Task<Result<std::vector<std::string>>> Replayer::tags_of(std::string tag, std::s
   co_return tags;
 }
 
+// It was asked once more in vain.
+bool Replayer::is_given_up(const std::string& origin) {
+  if (!silent_.contains(origin)) make_room(silent_, kSilentMax);
+  Silence& silent = silent_[origin];
+  const Instant now = clock_.now();
+  if (silent.times == 0 || now - silent.last > kSilenceLifetime) silent = {.since = now, .last = now};
+  silent.last = now;
+  return ++silent.times >= kAskedMax && now - silent.since >= kGivenUpAfter;
+}
+
 Task<Result<Duration>> Replayer::leave_out(Replay replay, ErrorCode why, Work* work) {
   const std::string origin = host_of(work->posts.back().entry.uri);
   const bool answered =
       why == ErrorCode::kNotFound || why == ErrorCode::kDenied || why == ErrorCode::kInvalid;
-  if (!answered) {
-    if (!silent_.contains(origin)) make_room(silent_, kSilentMax);
-    if (++silent_[origin] < kAskedMax) {
-      resting_[{replay.host, replay.tag}] = clock_.now() + kSilentFor;
-      co_return Duration::zero();
-    }
+  if (answered) silent_.erase(origin);
+  if (!answered && !is_given_up(origin)) {
+    resting_[{replay.host, replay.tag}] = clock_.now() + kSilentFor;
+    co_return Duration::zero();
   }
   pass_over(replay, work);
   CO_TRY_VOID(co_await save(std::move(replay), {}));
@@ -399,6 +415,13 @@ bool Replayer::has_room(const Replay& replay, const Outgoing& post, const Recipi
 void Replayer::note_asked(const std::string& uri) {
   std::erase_if(origins_, [this](const auto& known) { return known.second <= clock_.now(); });
   origins_[host_of(uri)] = clock_.now() + kOriginEvery;
+}
+
+Instant Replayer::ask_again(const std::string& uri) const {
+  const std::string origin = host_of(uri);
+  const auto known = origins_.find(origin);
+  const Instant asked_for = sender_.fetch_again(origin);
+  return known == origins_.end() ? asked_for : std::max(known->second, asked_for);
 }
 
 void Replayer::note_sent(Replay& replay, const Outgoing& post) {

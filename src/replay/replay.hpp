@@ -98,6 +98,7 @@ class Replayer {
   // What one instance's task holds in memory.
   struct Work {
     std::optional<Key> key;                // of the replay that `posts` are of
+    WallTime started;                      // and when that was begun: the next one of that key is another
     std::vector<ReplayPages::Post> posts;  // the rest of the page, the next one last
     Instant read;
     unsigned failures = 0;  // in a row
@@ -131,11 +132,14 @@ class Replayer {
   };
   void pass_over(Replay& replay, Work* work);
   Task<Result<std::vector<std::string>>> tags_of(std::string tag, std::string uri, Work* work);
+  [[nodiscard]] bool is_given_up(const std::string& origin);
   // The next post, whose hashtags cannot be learnt: at once, or when its server was silent for long.
   Task<Result<Duration>> leave_out(Replay replay, ErrorCode why, Work* work);
   Task<Result<Duration>> send_if_there_is_room(Replay replay, Outgoing post, Work* work);
   [[nodiscard]] bool has_room(const Replay& replay, const Outgoing& post, const Recipient& recipient) const;
   void note_asked(const std::string& uri);
+  // When a post's server may be asked, by this node or by who gets the post.
+  [[nodiscard]] Instant ask_again(const std::string& uri) const;
   void note_sent(Replay& replay, const Outgoing& post);
   Task<Result<Duration>> deliver(Replay replay, Outgoing post, Recipient recipient, Work* work);
   Task<Result<void>> read_page(Replay replay, Work* work);
@@ -154,8 +158,13 @@ class Replayer {
   std::map<Key, Replay> replays_;
   std::map<Key, Instant> resting_;          // until then
   std::map<std::string, Instant> origins_;  // hosts that are to be asked again then
-  std::map<std::string, unsigned> silent_;  // hosts, and how often in a row they did not answer
-  std::set<std::string> served_;            // hosts that have a task
+  struct Silence {
+    Instant since;
+    Instant last;        // when it was asked
+    unsigned times = 0;  // in a row, by whatever replay
+  };
+  std::map<std::string, Silence> silent_;  // by host
+  std::set<std::string> served_;           // hosts that have a task
   TaskGroup tasks_;
 };
 

@@ -11,6 +11,7 @@
 #include "federation/blocks.hpp"
 #include "federation/signed_client.hpp"
 #include "http/message.hpp"
+#include "http/url.hpp"
 #include "instances/instances.hpp"
 #include "replay/observer.hpp"
 #include "storage/history.hpp"
@@ -41,6 +42,15 @@ class ReplaySender {
   [[nodiscard]] std::uint64_t live_since(const instances::Instances::Recipient& recipient,
                                          const std::string& tag) const {
     return instances_.live_since(recipient, Tag::from_canonical(tag));
+  }
+  // Until when the server of a post asked not to be asked.
+  [[nodiscard]] Instant fetch_again(const std::string& host) const {
+    return client_.hosts().may_fetch(host) ? Instant() : client_.hosts().of(host)->fetch_again;
+  }
+  // Until when the instance asked to be sent nothing.
+  [[nodiscard]] Instant deliver_again(const std::string& host, const std::string& tag) const {
+    const auto known = recipient(host, Tag::from_canonical(tag));
+    return known ? client_.hosts().of(host_of(known->inbox))->deliver_again : Instant();
   }
   // All hashtags of a post, that one first. Unless it was published through this node, its server is asked,
   // with the errors of SignedClient::fetch; kInvalid if it shows something else.

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <optional>
 #include <utility>
 
 #include "base/bytes.hpp"
@@ -83,16 +85,27 @@ Task<Result<std::vector<std::string>>> Reports::forward(std::uint64_t id, std::s
         fmt::format("report {} names no post of which its server was not told; say which one: tagring "
                     "report forward {} URI",
                     id, id));
+  std::vector<std::string> told;
+  std::optional<Error> failure;
   for (const std::string& post : posts) {
-    if (!Url::parse(post) || is_own(post))
-      co_return fail(ErrorCode::kInvalid, "'" + post + "' is not the URL of somebody's post");
-    CO_TRY_VOID(co_await tell_of(post, report.comment));
-    CO_TRY_VOID(co_await store_.note_forwarded(id, post));
+    const Result<void> done = co_await tell_of(id, post, report.comment);
+    if (done) {
+      told.push_back(post);
+    } else if (failure) {
+      failure->message += fmt::format("; {}: {}", post, done.error().message);
+    } else {
+      failure = done.error();
+      if (posts.size() > 1) failure->message = fmt::format("{}: {}", post, done.error().message);
+    }
   }
-  co_return posts;
+  if (!failure) co_return told;
+  if (!told.empty()) failure->message += fmt::format(". Told of: {}", fmt::join(told, ", "));
+  co_return std::unexpected(*std::move(failure));
 }
 
-Task<Result<void>> Reports::tell_of(std::string uri, std::string comment) {
+Task<Result<void>> Reports::tell_of(std::uint64_t id, std::string uri, std::string comment) {
+  if (!Url::parse(uri) || is_own(uri))
+    co_return fail(ErrorCode::kInvalid, "'" + uri + "' is not the URL of somebody's post");
   CO_TRY(const std::string body, co_await client_.fetch_body(uri));
   CO_TRY(const json::object post, fediverse::parse_document(body));
   const Result<fediverse::Note> note = fediverse::parse_fetched_note(post, clock_.wall_now());
@@ -105,7 +118,8 @@ Task<Result<void>> Reports::tell_of(std::string uri, std::string comment) {
   const std::string self = client_.identity().actor();
   const json::object flag =
       fediverse::make_flag(activities_.fresh_id(self, "flags", uri), self, comment, {author, uri});
-  co_return co_await activities_.send(self, actor.inbox, json::serialize(flag));
+  CO_TRY_VOID(co_await activities_.send(self, actor.inbox, json::serialize(flag)));
+  co_return co_await store_.note_forwarded(id, std::move(uri));
 }
 
 }  // namespace tagring::reports

@@ -45,13 +45,13 @@ class Reports {
   [[nodiscard]] Task<Result<void>> close(std::uint64_t id);
   // Tells the server of its author of one post, or, without `uri`, of each of the report's that is not this
   // node's own and was not told of before. The posts that it told of. kInvalid if there is none; errors of
-  // fetching the post and its author.
+  // fetching a post or its author, which name those that it could not tell of when it has told of the others.
   [[nodiscard]] Task<Result<std::vector<std::string>>> forward(std::uint64_t id, std::string uri);
 
  private:
   [[nodiscard]] bool is_own(const std::string& uri) const;
   // To its author's server.
-  Task<Result<void>> tell_of(std::string uri, std::string comment);
+  Task<Result<void>> tell_of(std::uint64_t id, std::string uri, std::string comment);
 
   budget::Manager& budget_;
   ReportStore& store_;

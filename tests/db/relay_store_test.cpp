@@ -148,6 +148,25 @@ TEST_P(RelayStore, APostWithoutTagsIsNotDeleted) {
   EXPECT_EQ(must(store().find_post(kUri)).tags, Tags{"dogs"_tag});
 }
 
+TEST_P(RelayStore, AnAuthorsPostsAreThoseWithHashtagsOrThoseThatHadSomeToo) {
+  using PostsOf = delivery::Store::PostsOf;
+  const auto posts = [&](PostsOf which, const std::string& after = "") {
+    return must(store().posts_of(kAuthor, after, 10, which));
+  };
+  publish({"cats"_tag, "dogs"_tag});
+  publish({"cats"_tag});
+  ASSERT_EQ(posts(PostsOf::kRelayed).size(), 1U);
+  EXPECT_EQ(posts(PostsOf::kRelayed).front().tags, Tags{"cats"_tag});
+  EXPECT_EQ(posts(PostsOf::kRelayed).front().former, Tags{"dogs"_tag});
+  publish({});
+  EXPECT_TRUE(posts(PostsOf::kRelayed).empty());
+  ASSERT_EQ(posts(PostsOf::kAll).size(), 1U);
+  EXPECT_EQ(posts(PostsOf::kAll).front().former, (Tags{"cats"_tag, "dogs"_tag}));
+  EXPECT_TRUE(posts(PostsOf::kAll, kUri).empty());
+  remove_post();
+  EXPECT_TRUE(posts(PostsOf::kAll).empty());
+}
+
 TEST_P(RelayStore, AHashtagThatIsPutBackIsLaterThanItsRemoval) {
   publish({"ants"_tag, "cats"_tag});
   const WallTime second = clock.wall;

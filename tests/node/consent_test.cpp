@@ -205,6 +205,54 @@ TEST_F(Consenting, WhoChangesTheirMindTwiceInAMomentIsHeardWhenTheProfileIsLooke
   EXPECT_THAT(history("cats"), ElementsAre(post.uri));
 }
 
+TEST_F(Consenting, WhoTakesARefusalBackInAMomentIsHeardWhenTheProfileIsLookedAt) {
+  publish(create_text(post));
+  for (const char* summary : {"#nobot", ""}) {
+    profile(true, summary);
+    tell();
+  }
+  EXPECT_THAT(rows("SELECT relay FROM consents"), ElementsAre("0"));
+  settle(2 * publisher::Consents::kLifetime);
+  EXPECT_THAT(rows("SELECT relay FROM consents"), ElementsAre("1"));
+  post.uri += "0";
+  publish(create_text(post));
+  EXPECT_THAT(history("cats"), ElementsAre(post.uri));
+}
+
+// What is passed over does not come again.
+TEST_F(Consenting, WhoHasLiftedARefusalUntoldLosesNoPost) {
+  profile(true, "#nobot");
+  publish(create_text(post));
+  EXPECT_THAT(history("cats"), IsEmpty());
+  settle(std::chrono::hours(1));
+  profile(true);
+  std::vector<std::string> uris;
+  for (int i = 0; i < 2; ++i) {
+    post.uri += "1";
+    uris.push_back(post.uri);
+    boost::asio::co_spawn(loop.executor(kOwner), node->answer(signed_request(alice, create_text(post))),
+                          boost::asio::detached);
+  }
+  settle();
+  EXPECT_THAT(history("cats"), testing::UnorderedElementsAreArray(uris));
+}
+
+TEST_F(Consenting, WhoseRefusalWasLiftedUntoldLosesNoPostAfterARestartEither) {
+  profile(true, "#nobot");
+  publish(create_text(post));
+  settle(std::chrono::hours(1));
+  internet.answers[alice.id] = [](const HttpCall&) { return with_status(503); };
+  post.uri += "0";
+  const HttpResponse response = post_signed(create_text(post), alice);
+  EXPECT_THAT(response.body, ::testing::HasSubstr("does not wish")) << "as it was, as far as is known";
+  internet.answers.clear();
+  profile(true);
+  start(config());
+  post.uri += "0";
+  publish(create_text(post));
+  EXPECT_THAT(history("cats"), ElementsAre(post.uri));
+}
+
 TEST_F(Consenting, WhatASignedUpdateWithdrawsCountsAfterARestartToo) {
   follow_cats();
   publish(create_text(post));
@@ -217,9 +265,8 @@ TEST_F(Consenting, WhatASignedUpdateWithdrawsCountsAfterARestartToo) {
   }
   EXPECT_THAT(history("cats"), IsEmpty());
   EXPECT_THAT(announced(), ElementsAre("Announce", "Undo"));
-  // What is shown after those minutes counts, from the second post on: the first has it looked at.
+  // What is shown after those minutes counts.
   settle(publisher::Consents::kLifetime * 2);
-  publish(create_text(post));
   post.uri += "0";
   publish(create_text(post));
   EXPECT_THAT(history("cats"), ElementsAre(post.uri));
@@ -243,10 +290,8 @@ TEST_F(Consenting, WhatASignedUpdateWithdrawsIsNotUndoneByWhatMayBeFromACacheOfB
   EXPECT_THAT(history("cats"), IsEmpty());
   // What is shown after that is as it is.
   settle(publisher::Consents::kLifetime * 3);
-  for (int i = 0; i < 2; ++i) {
-    post.uri += "0";
-    publish(create_text(post));
-  }
+  post.uri += "0";
+  publish(create_text(post));
   EXPECT_THAT(history("cats"), ElementsAre(post.uri));
 }
 

@@ -386,6 +386,18 @@ TEST_F(Replaying, CanBeCancelledAndBegunAnew) {
   EXPECT_EQ(announced(), from_to(1, 100));
 }
 
+TEST_F(Replaying, BegunAnewAtOnceTheOtherWayRoundItSendsEveryPost) {
+  remember("cats", 1, 100);
+  EXPECT_EQ(replay({{"order", "oldest_first"}}).status, 200);
+  settle(seconds(10));
+  EXPECT_EQ(control("/instances/cancel-replay", R"({"host":"social.example","tag":"cats"})").status, 200);
+  EXPECT_EQ(replay({{"order", "newest_first"}, {"per_minute", 600}}).status, 200);
+  internet.calls.clear();
+  settle(minutes(1));
+  EXPECT_EQ(announced(), from_to(1, 100));
+  EXPECT_EQ(state(), "done");
+}
+
 TEST_F(Replaying, EndsWhenTheInstanceIsNotSubscribedAnyMore) {
   remember("cats", 1, 100);
   EXPECT_EQ(replay().status, 200);
@@ -604,6 +616,45 @@ TEST_F(Replaying, AServerThatIsSilentIsAskedAgainAndThenItsPostsAreLeftOut) {
   EXPECT_THAT(internet.sent_to(uri(2)), SizeIs(6));
 }
 
+TEST_F(Replaying, HoweverManyReplaysAskAServerThatIsSilentForAMomentNoPostIsLost) {
+  std::vector<storage::HistoryEntry> entries;
+  for (int i = 1; i <= 6; ++i) {
+    const Tag tag = Tag::from_canonical(fmt::format("tag{}", i));
+    subscribe(tag.canonical());
+    const PostText post{.uri = fmt::format("{}/notes/{}", host(1), i),
+                        .author = fmt::format("{}/users/{}", host(1), i),
+                        .tags = {tag.canonical()}};
+    internet.answers[post.uri] = [](const HttpCall&) { return with_status(503); };
+    internet.serve(post.uri, json::serialize(note_object(post)));
+    entries.push_back({tag, post.uri, post.author, loop.wall_now() - hours(i), false});
+  }
+  ASSERT_TRUE(run(stores->history.put(std::move(entries))));
+  for (int i = 1; i <= 6; ++i)
+    EXPECT_EQ(replay({{"authors_per_day", 4}}, fmt::format("tag{}", i)).status, 200);
+  settle(minutes(2));
+  EXPECT_GE(internet.calls.size(), 6U);
+  internet.answers.clear();
+  settle(minutes(20));
+  EXPECT_THAT(announced(), testing::UnorderedElementsAre(1, 2, 3, 4, 5, 6));
+}
+
+TEST_F(Replaying, AServerThatAskedToBeLeftAloneIsNotTakenToBeSilent) {
+  remember("cats", 1, 3);
+  internet.answers[uri(1)] = [](const HttpCall&) {
+    HttpResponse response = with_status(429);
+    response.headers.add("Retry-After", "3600");
+    return Result<HttpResponse>(response);
+  };
+  EXPECT_EQ(replay({{"authors_per_day", 4}}).status, 200);
+  settle(hours(3));
+  EXPECT_GT(internet.sent_to(uri(1)).size(), 2U);
+  EXPECT_LT(internet.sent_to(uri(1)).size(), 5U);
+  EXPECT_THAT(announced(), IsEmpty());
+  internet.answers.clear();
+  settle(hours(1) + minutes(1));
+  EXPECT_THAT(announced(), ElementsAre(1, 2, 3));
+}
+
 TEST_F(Replaying, MakesNoTrendUnlessItIsSaidThatItMay) {
   for (const int authors : {0, 5}) {
     const HttpResponse refused = replay({{"authors_per_day", authors}, {"may_trend", false}});
@@ -671,6 +722,23 @@ TEST_F(Replaying, AnInboxThatFailsIsTriedAgainMoreAndMoreSeldom) {
   EXPECT_EQ(announced(), from_to(1, 20));
   EXPECT_EQ(state(), "done");
   EXPECT_EQ(json::id_of(progress(), "failing_since"), "");
+}
+
+TEST_F(Replaying, AnInboxThatAsksForAPauseIsLeftAloneForThatLong) {
+  remember("cats", 1, 3);
+  internet.answers[kInbox] = [](const HttpCall&) {
+    HttpResponse response = with_status(429);
+    response.headers.add("Retry-After", "600");
+    return Result<HttpResponse>(response);
+  };
+  EXPECT_EQ(replay().status, 200);
+  settle(minutes(9));
+  EXPECT_THAT(announced(), ElementsAre(1));
+  EXPECT_NE(json::id_of(progress(), "waits_until"), "");
+  internet.answers.clear();
+  internet.calls.clear();
+  settle(minutes(2));
+  EXPECT_EQ(announced(), from_to(1, 3));
 }
 
 TEST_F(Replaying, AnInboxThatFailsForAWeekIsGivenUp) {

@@ -174,6 +174,20 @@ TEST_F(Reporting, NobodyIsToldTwiceUnlessByName) {
   EXPECT_THAT(internet.posted_to(alice.inbox), SizeIs(3));
 }
 
+TEST_F(Reporting, AfterOnePostThatIsGoneTheOthersAreHandedOnAllTheSame) {
+  PostText second = post;
+  second.uri += "2";
+  internet.serve(second.uri, json::serialize(note_object(second)));
+  const json::array objects = {origin + "/tag/cats", json::value(post.uri), json::value(second.uri)};
+  EXPECT_EQ(post_signed(flag(server, "1", objects), server).status, 202);
+  const json::value id = reports().front().as_object().at("id");
+  const json::object answer = admin("/reports/forward", {{"id", id}}, 404);
+  EXPECT_THAT(json::id_of(answer, "message"),
+              AllOf(HasSubstr(post.uri + ":"), HasSubstr("Told of: " + second.uri)));
+  EXPECT_THAT(internet.posted_to(alice.inbox), SizeIs(1));
+  EXPECT_EQ(reports().front().as_object().at("forwarded"), json::value(json::array{second.uri}));
+}
+
 TEST_F(Reporting, WhatCannotBeHandedOnIsSaid) {
   EXPECT_EQ(post_signed(flag(server, "1", json::value(origin + "/tag/cats")), server).status, 202);
   const json::value id = reports().front().as_object().at("id");

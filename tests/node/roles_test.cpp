@@ -351,6 +351,40 @@ TEST_F(Following, ALateUndoOfAFormerFollowEndsNothing) {
   EXPECT_THAT(rows("SELECT actor FROM followers"), IsEmpty());
 }
 
+// Both waited for a node that was away, or Misskey removes and adds at once.
+TEST_F(Following, AnUndoThatComesTogetherWithTheNextFollowEndsTheFormerOne) {
+  const auto undo = [&](const Author& author, const std::string& follow) {
+    const json::object body = {{"id", author.id + "/undos/1"},
+                               {"type", "Undo"},
+                               {"actor", author.id},
+                               {"object", json::parse_object(follow).value()}};
+    return json::serialize(body);
+  };
+  Author relay = make_author("https://home.example/actor");
+  relay.type = "Application";
+  internet.serve(relay);
+  for (const bool undo_first : {true, false}) {
+    for (const auto& [author, object, table] :
+         {std::tuple(fan, tag_actor("cats"), "followers WHERE tag = 'cats'"),
+          std::tuple(relay, kEverybody, "links WHERE accepted = 1"),
+          std::tuple(relay, tag_actor("dogs"), "followers WHERE tag = 'dogs'")}) {
+      const std::string first = follow_text(author, {object});
+      EXPECT_EQ(post_signed(first, author).status, 202);
+      settle();
+      std::vector<std::string> texts = {undo(author, first), follow_text(author, {object})};
+      if (!undo_first) std::swap(texts[0], texts[1]);
+      database_pause = Duration(20);
+      for (const std::string& text : texts)
+        boost::asio::co_spawn(loop.executor(kOwner), node->answer(signed_request(author, text)),
+                              boost::asio::detached);
+      settle();
+      database_pause = Duration::zero();
+      EXPECT_THAT(rows(("SELECT actor FROM " + std::string(table)).c_str()), ElementsAre(author.id))
+          << object << " " << undo_first;
+    }
+  }
+}
+
 TEST_F(Following, AnUndoThatOvertakesItsFollowEndsItWhenItComes) {
   const auto undo = [&](const json::value& follow) {
     json::object body = json::parse_object(undo_follow_text(fan, {tag_actor("cats")})).value();
@@ -494,6 +528,38 @@ TEST_F(Following, WhoBlocksAHashtagActorIsNotBoostedByItAndDoesNotFollowIt) {
   post.tags = {"cats"};
   publish(create_text(post));
   EXPECT_THAT(types_at("https://far.example/inbox"), ElementsAre("Announce", "Announce"));
+}
+
+TEST_F(Following, AnUndoThatOvertakesItsBlockEndsItWhenItComes) {
+  int number = 0;
+  for (const std::string& object : {tag_actor("cats"), origin + "/actor"}) {
+    for (const bool by_id : {false, true}) {
+      const json::object block = {{"id", fmt::format("{}/blocks/{}", alice.id, ++number)},
+                                  {"type", "Block"},
+                                  {"actor", alice.id},
+                                  {"object", object}};
+      const json::object undo = {{"id", fmt::format("{}/undos/{}", alice.id, number)},
+                                 {"type", "Undo"},
+                                 {"actor", alice.id},
+                                 {"object", by_id ? block.at("id") : json::value(block)}};
+      EXPECT_EQ(post_signed(json::serialize(undo), alice).status, 202);
+      start(config());
+      EXPECT_THAT(post_signed(json::serialize(block), alice).body, HasSubstr("undone before it came"));
+      EXPECT_THAT(rows("SELECT author FROM refusals"), IsEmpty());
+    }
+  }
+  // One that is there is ended, and an Undo that comes twice ends no later one.
+  json::object block = {
+      {"id", alice.id + "/blocks/9"}, {"type", "Block"}, {"actor", alice.id}, {"object", tag_actor("cats")}};
+  const json::object undo = {
+      {"id", alice.id + "/undos/9"}, {"type", "Undo"}, {"actor", alice.id}, {"object", block}};
+  EXPECT_EQ(post_signed(json::serialize(block), alice).status, 202);
+  EXPECT_THAT(rows("SELECT tag FROM refusals"), ElementsAre("cats"));
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(post_signed(json::serialize(undo), alice).status, 202);
+  EXPECT_THAT(rows("SELECT tag FROM refusals"), IsEmpty());
+  settle();
+  EXPECT_EQ(post_signed(json::serialize(block), alice).status, 202);
+  EXPECT_THAT(rows("SELECT tag FROM refusals"), ElementsAre("cats"));
 }
 
 TEST_F(Following, BlocksAreKeptOfADomainUpToALimit) {

@@ -2,6 +2,7 @@
 #include "publisher/signed_copies.hpp"
 
 #include <algorithm>
+#include <fmt/format.h>
 #include <map>
 #include <set>
 
@@ -9,6 +10,7 @@
 #include "crypto/hash.hpp"
 #include "health/metrics.hpp"
 #include "node/fixture.hpp"
+#include "publisher/consents.hpp"
 
 namespace tagring::node {
 namespace {
@@ -106,6 +108,61 @@ TEST_F(Copies, TheDeletionOfAnAccountGoesByteForByteOnceToWhoGotAnyOfItsPosts) {
   publish(deletion);
   EXPECT_EQ(std::ranges::count(bodies_at(kInbox), deletion), 1);
   EXPECT_THAT(history("cats"), IsEmpty());
+}
+
+// Who got a post has it still, whatever became of it here.
+TEST_F(Copies, TheEndOfAnAccountReachesWhoGotPostsThatAreUnderNoHashtagAnyMore) {
+  follow();
+  int number = 0;
+  const auto profile = [&](const Author& author, bool suspended) {
+    json::object actor = json::parse_object(author.document()).value();
+    if (suspended) actor["suspended"] = true;
+    return json::serialize(json::object{{"id", fmt::format("{}#updates/{}", author.id, ++number)},
+                                        {"type", "Update"},
+                                        {"actor", author.id},
+                                        {"object", actor}});
+  };
+  const auto says = [&](const Author& author, const std::string& text) {
+    EXPECT_EQ(post_signed(text, author).status, 202);
+    settle();
+  };
+  enum class Before { kEdited, kRefused, kBlocked };
+  for (const Before before : {Before::kEdited, Before::kRefused, Before::kBlocked}) {
+    for (const bool suspended : {false, true}) {
+      Author author = make_author(fmt::format("https://home.example/users/{}", ++number));
+      PostText theirs_here{
+          .uri = fmt::format("https://home.example/notes/{}", number), .author = author.id, .tags = {"cats"}};
+      says(author, create_text(theirs_here));
+      theirs_here.tags.clear();
+      if (before == Before::kEdited) says(author, update_text(theirs_here));
+      author.summary = before == Before::kRefused ? "#nobot" : "";
+      if (before == Before::kRefused) says(author, profile(author, false));
+      if (before == Before::kBlocked)
+        says(author, json::serialize(json::object{{"id", author.id + "/blocks/1"},
+                                                  {"type", "Block"},
+                                                  {"actor", author.id},
+                                                  {"object", origin + "/actor"}}));
+      EXPECT_THAT(rows(("SELECT uri FROM posts WHERE tags <> '' AND author = '" + author.id + "'").c_str()),
+                  IsEmpty());
+      settle(publisher::Consents::kLifetime);
+      const std::string end =
+          signed_text(suspended ? profile(author, true) : delete_text(author.id, author.id));
+      says(author, end);
+      EXPECT_EQ(std::ranges::count(bodies_at(kInbox), end), 1) << static_cast<int>(before) << suspended;
+      EXPECT_EQ(get("/tagring/v1/signed?sha256=" + to_hex(crypto::sha256(end))).body, end);
+    }
+  }
+}
+
+TEST_F(Copies, OfWhoHasNoPostsHereNothingIsKeptAndTheirBlocksEndWithTheAccount) {
+  const std::string block = json::serialize(json::object{
+      {"id", fan.id + "/blocks/1"}, {"type", "Block"}, {"actor", fan.id}, {"object", origin + "/tag/cats"}});
+  EXPECT_EQ(post_signed(block, fan).status, 202);
+  EXPECT_THAT(rows("SELECT author FROM refusals"), ElementsAre(fan.id));
+  const std::string deletion = signed_text(delete_text(fan.id, fan.id));
+  EXPECT_EQ(post_signed(deletion, fan).status, 202);
+  EXPECT_THAT(rows("SELECT author FROM refusals"), IsEmpty());
+  EXPECT_EQ(get("/tagring/v1/signed?sha256=" + to_hex(crypto::sha256(deletion))).status, 404);
 }
 
 TEST_F(Copies, TheDeletionOfAnAccountIsHandedOnAsItsServersNodeTells) {
@@ -236,6 +293,32 @@ TEST_F(Copies, EditsOfWhoWithdrawsAreGivenToNobodyThoughNoOwnerIsReached) {
                                {"object", json::parse_object(alice.document()).value()}};
   publish(json::serialize(update));
   EXPECT_EQ(get(copy).status, 404);
+}
+
+TEST_F(Copies, EditsOfWhoHasWithdrawnAreGivenToNobodyEither) {
+  follow();
+  publish(create_text(post));
+  const auto expect_kept_back = [&] {
+    const std::string edit = signed_text(update_text(post));
+    publish(edit);
+    EXPECT_EQ(std::ranges::count(bodies_at(kInbox), edit), 0);
+    EXPECT_EQ(get("/tagring/v1/signed?sha256=" + to_hex(crypto::sha256(edit))).status, 404);
+  };
+  const json::object block = {
+      {"id", alice.id + "/blocks/1"}, {"type", "Block"}, {"actor", alice.id}, {"object", origin + "/actor"}};
+  publish(json::serialize(block));
+  expect_kept_back();
+  publish(json::serialize(
+      json::object{{"id", alice.id + "/undos/1"}, {"type", "Undo"}, {"actor", alice.id}, {"object", block}}));
+  alice.summary = "#nobot";
+  internet.serve(alice);
+  publish(json::serialize(json::object{{"id", alice.id + "#updates/1"},
+                                       {"type", "Update"},
+                                       {"actor", alice.id},
+                                       {"object", json::parse_object(alice.document()).value()}}));
+  expect_kept_back();
+  post.tags.clear();
+  expect_kept_back();
 }
 
 TEST_F(Copies, WhatIsNewNotPublicOrNotSignedIsNotHandedOn) {
