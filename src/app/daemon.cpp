@@ -128,7 +128,7 @@ Task<Result<void>> Daemon::take_name() {
             "of what it has, put moved_from = \"{}\" under [node] (docs/runbook.md, \"Another name\")",
             before, config_.origin(), before));
   }
-  co_return co_await stores_->meta.set("origin", config_.origin());
+  co_return Result<void>();
 }
 
 // What the node has itself written down, and where it goes on writing.
@@ -189,6 +189,7 @@ Task<Result<void>> Daemon::open() {
   CO_TRY_VOID(co_await take_name());
   CO_TRY(crypto::PrivateKey own_key, co_await key(has_file));
   CO_TRY(const std::uint64_t incarnation, co_await stores_->meta.next_incarnation(clock_));
+  CO_TRY_VOID(co_await stores_->meta.set("origin", config_.origin()));  // whose a copy is (db/new_name.hpp)
   CO_TRY(http_, net::BeastHttpClient::make(client_options(config_), pool_.get_executor(), resolver_));
   if (inside_) {
     CO_TRY(inside_http_, InsideClient::make(pool_.get_executor()));

@@ -14,7 +14,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "demo"))
 sys.path.insert(0, str(ROOT / "tests" / "interop" / "real"))
-from network import Failure, Network, wait_for  # noqa: E402
+from network import Failure, Network, node_host, wait_for  # noqa: E402
 from postgres import Postgres, programs  # noqa: E402
 
 ON_POSTGRES, ON_SQLITE = 0, 1
@@ -107,6 +107,26 @@ def main():
         network.start_node(ON_POSTGRES)
         check("and is the same node there", network.is_whole)
         check("with the same history", has(ON_POSTGRES, 2))
+        network.stop_node(ON_POSTGRES)
+
+        former = f"https://{node_host(ON_POSTGRES)}:{network.port}"
+        server.psql("CREATE DATABASE copied TEMPLATE tagring")
+
+        def ask(query):
+            return subprocess.run([programs() / "psql", "-h", server.directory, "-U", "admin", "-d", "copied", "-Atc", query], capture_output=True, text=True, check=True).stdout
+
+        ask("INSERT INTO followers(tag, actor, inbox, follow_id, via, since) VALUES('owls', 'https://a.example/a', 'https://a.example/in', 'f', 0, 0)")
+        key = ask("SELECT value FROM meta WHERE name = 'key'")
+        network.write_config(ON_POSTGRES, extra=f'[database]\npostgres = "{dsn.replace("/tagring", "/copied")}"\n')
+        config = network.config_file(ON_POSTGRES)
+        text = config.read_text().replace(f'host = "{node_host(ON_POSTGRES)}"', 'host = "fedify.example"').replace(f"certs/{node_host(ON_POSTGRES)}.", "certs/fedify.example.")
+        config.write_text(text)
+        taken = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        check("another node does not start on a copy", lambda: taken.returncode == 2 and f'put moved_from = "{former}"' in taken.stderr)
+        config.write_text(text.replace('data = "data"', f'data = "other"\nmoved_from = "{former}"'))
+        network.start_node(ON_POSTGRES)
+        check("but the one that goes on for it", lambda: network.is_listening(ON_POSTGRES))
+        check("whose followers and key it has not", lambda: ask("SELECT count(*) FROM followers WHERE tag = 'owls'") == "0\n" and ask("SELECT value FROM meta WHERE name = 'key'") not in ("", key))
         network.stop_node(ON_POSTGRES)
 
         empty = server.create("empty")
