@@ -47,7 +47,7 @@ Task<Check> look_at_names(const config::Config& config, net::Resolver& resolver,
   const std::string detail = fmt::format("{} is {}", config.host, all);
   if (is_there) co_return well("dns", detail);
   // As Debian has a machine's own name in /etc/hosts, or a network its machines' in a DNS of its own.
-  if (std::ranges::all_of(*found, proxies::is_private))
+  if (!proxies::is_private(config.address) && std::ranges::all_of(*found, proxies::is_private))
     co_return well("dns", detail + " here, as /etc/hosts may say: what others find cannot be seen from here");
   co_return bad("dns", detail, record + ", or correct node.address: others connect to that only");
 }
