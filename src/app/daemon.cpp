@@ -125,7 +125,8 @@ Task<Result<void>> Daemon::take_name() {
         ErrorCode::kInvalid,
         fmt::format(
             "the database is that of {}, and this is {}: if this node goes on for that one, on a copy "
-            "of what it has, put moved_from = \"{}\" under [node] (docs/runbook.md, \"Another name\")",
+            "of what it has, put moved_from = \"{}\" under [node], which takes the former node's key and "
+            "followers out of the copy (docs/runbook.md, \"Another name\")",
             before, config_.origin(), before));
   }
   co_return Result<void>();
@@ -287,7 +288,9 @@ Task<void> Daemon::wait_for_the_end() {
 }
 
 Task<Result<json::object>> Daemon::reload() {
-  CO_TRY(const config::Config fresh, config::Config::load(config_file_));
+  CO_TRY(config::Config fresh, config::Config::load(config_file_));
+  // A core's, where none is written (run.cpp).
+  if (!fresh.listen_address && config_.listen_address == IpAddress{}) fresh.listen_address = IpAddress{};
   if (fresh.is_plain() != config_.is_plain())
     co_return fail(ErrorCode::kInvalid,
                    "listen.certificate: whether there is one changes with a restart only");

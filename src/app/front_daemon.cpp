@@ -124,7 +124,9 @@ bool is_of_fronts(std::string_view key) {
 
 // What may change while it runs: the certificate, whom it trusts, what others may use, and what is logged.
 Result<void> FrontDaemon::reload() {
-  TRY(const config::Config fresh, config::Config::load(config_file_));
+  TRY(config::Config fresh, config::Config::load(config_file_));
+  // A front's, where none is written (run.cpp).
+  if (!fresh.listen_address && config_.listen_address == IpAddress{}) fresh.listen_address = IpAddress{};
   if (fresh.is_plain() != config_.is_plain())
     return fail(ErrorCode::kInvalid, "listen.certificate: whether there is one changes with a restart only");
   TRY_VOID(doors_.take_certificate(fresh));

@@ -14,15 +14,16 @@ constexpr const char* kStaysBehind =
     "DELETE FROM former_servers; DELETE FROM links; DELETE FROM own_follows; DELETE FROM recent_follows;"
     "DELETE FROM subscriptions; DELETE FROM letters; DELETE FROM replay_sent; DELETE FROM replay_pages;"
     "DELETE FROM replays; DELETE FROM fasp_servers; DELETE FROM fasp_news; DELETE FROM fasp_backfills;"
-    "DELETE FROM fasp_posts; DELETE FROM meta WHERE name IN ('key', 'places', 'owed', 'move', 'origin')";
+    "DELETE FROM fasp_posts; DELETE FROM meta WHERE name IN ('key', 'places', 'owed', 'move', 'origin', "
+    "'fronts', 'core')";
+
+}  // namespace
 
 Result<std::string> origin_in(sql::Connection& copy) {
   sql::Statement row = copy.query("SELECT value FROM meta WHERE name = 'origin'");
   TRY(const bool is_there, row.step());
   return is_there ? row.text(0) : std::string();
 }
-
-}  // namespace
 
 Result<bool> take_over_in_transaction(sql::Connection& copy, std::string_view origin,
                                       std::string_view former) {

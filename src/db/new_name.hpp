@@ -1,12 +1,16 @@
 // A copy of a node's database for the node that goes on under another name.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "base/result.hpp"
 #include "sql/connection.hpp"
 
 namespace tagring::db {
+
+// Whose it is; empty if the node has no name yet.
+Result<std::string> origin_in(sql::Connection& copy);
 
 // Takes out of a copy what stays with the node `former`, which is the one that it was made of: who follows
 // its actors and uses it as a relay, whom it follows itself, what waits to be said by it, its key and its

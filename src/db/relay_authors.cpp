@@ -14,9 +14,17 @@ Task<Result<std::vector<delivery::PublishedPost>>> SqliteRelayStore::posts_of(st
   return database_.read([author = std::move(author), after = std::move(after_uri), limit,
                          which](Connection& db) -> Result<std::vector<delivery::PublishedPost>> {
     return all_rows<delivery::PublishedPost>(
-        db.query("SELECT uri, published, tags, former FROM posts WHERE author = ? AND uri > ? AND deleted = 0"
-                 " AND (tags <> '' OR ? <> 0) ORDER BY uri LIMIT ?",
-                 author, after, which == PostsOf::kAll, limit),
+        which == PostsOf::kRelayed
+            ? db.query("SELECT uri, published, tags, former FROM posts WHERE author = ? AND uri > ?"
+                       " AND tags <> '' ORDER BY uri LIMIT ?",
+                       author, after, limit)
+            // Each has an index of its own.
+            : db.query("SELECT * FROM (SELECT uri, published, tags, former FROM posts WHERE author = ?"
+                       " AND uri > ? AND tags <> '' ORDER BY uri LIMIT ?) AS relayed UNION ALL"
+                       " SELECT * FROM (SELECT uri, published, tags, former FROM posts WHERE author = ?"
+                       " AND uri > ? AND deleted = 0 AND tags = '' ORDER BY uri LIMIT ?) AS others"
+                       " ORDER BY uri LIMIT ?",
+                       author, after, limit, author, after, limit, limit),
         [&author](const Statement& row) {
           delivery::PublishedPost post{row.text(0), author, row.time(1), split_tags(row.view(2))};
           post.former = split_tags(row.view(3));
@@ -31,7 +39,7 @@ Task<Result<std::vector<delivery::PublishedPost>>> SqliteRelayStore::posts_after
   return database_.read([author = std::move(author), uri = std::move(uri),
                          limit](Connection& db) -> Result<std::vector<delivery::PublishedPost>> {
     return all_rows<delivery::PublishedPost>(
-        db.query("SELECT uri, author, published, tags FROM posts WHERE deleted = 0 AND tags <> ''"
+        db.query("SELECT uri, author, published, tags FROM posts WHERE tags <> ''"
                  " AND (author, uri) > (?, ?) ORDER BY author, uri LIMIT ?",
                  author, uri, limit),
         [](const Statement& row) {

@@ -344,8 +344,7 @@ ALTER TABLE inboxes ADD COLUMN silent_at INTEGER NOT NULL DEFAULT 0;
 
 constexpr const char* kVersion20 = R"sql(
 -- Those without hashtags, too: who got them has them still, and is told when the account ends.
-DROP INDEX posts_by_author;
-CREATE INDEX posts_by_author ON posts(author, uri) WHERE deleted = 0;
+CREATE INDEX posts_former_by_author ON posts(author, uri) WHERE deleted = 0 AND tags = '';
 )sql";
 
 struct Migration {

@@ -16,6 +16,7 @@
 #include "crypto/key.hpp"
 #include "db/new_name.hpp"
 #include "db/schema.hpp"
+#include "http/url.hpp"
 #include "machine/checks.hpp"
 #include "operation/commands.hpp"
 #include "sql/connection.hpp"
@@ -115,7 +116,13 @@ struct Former {
 
 Result<Former> hold(const std::filesystem::path& database) {
   std::error_code error;
-  if (!std::filesystem::exists(database, error)) return Former{};
+  if (!std::filesystem::exists(database, error)) {
+    // It would get into whatever takes that place.
+    const std::filesystem::path beside = database.string() + "-wal";
+    if (!std::filesystem::exists(beside, error)) return Former{};
+    return fail(ErrorCode::kInvalid,
+                fmt::format("{} is there without its database: move it away first", beside.string()));
+  }
   Result<sql::Connection> opened = sql::Connection::open(database);
   if (opened) return Former{.is_there = true, .held = std::move(*opened)};
   if (opened.error().code != ErrorCode::kCorrupt) return std::unexpected(opened.error());
@@ -256,8 +263,15 @@ bool is_of_another_node(Former& former, const std::string& key) {
 
 // Of the node that this one goes on for, what it can go on with. Whether it was that one's.
 Result<bool> take_over(const config::Config& config, const std::filesystem::path& copy) {
-  if (config.moved_from.empty()) return false;
   TRY(sql::Connection opened, sql::Connection::open(copy));
+  if (config.moved_from.empty()) {
+    TRY(const std::string owner, db::origin_in(opened));
+    if (owner.empty() || host_of(owner) == config.host) return false;
+    return fail(ErrorCode::kInvalid,
+                fmt::format("{} is a copy of what {} has, and this is {}: if this node goes on for that one, "
+                            "put moved_from = \"{}\" under [node] (docs/runbook.md, \"Another name\")",
+                            copy.string(), owner, config.origin(), owner));
+  }
   Result<bool> taken = db::take_over(opened, config.origin(), config.moved_from);
   if (!taken) return fail(taken.error().code, fmt::format("{}: {}", copy.string(), taken.error().message));
   return taken;

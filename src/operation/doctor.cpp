@@ -28,16 +28,25 @@ namespace {
 namespace asio = boost::asio;
 using health::Checks;
 
-// Files that the node's user may not read, if that is not who asks: root may read all.
-std::vector<std::string> unreadable(const config::Config& config, const std::string& file) {
+struct Unreadable {
+  std::vector<std::string> found;
+  std::string what_to_do;
+};
+
+// Files that the node's user may not read, if that is not who asks: root may read all. Nobody else may read
+// those with tokens, or the node does not start.
+Unreadable unreadable(const config::Config& config, const std::string& file) {
   std::vector<std::string> files = {file};
   if (!config.is_plain()) files.insert(files.end(), {config.certificate, config.key});
-  for (const std::filesystem::path& named :
-       {config.admin_token_file, config.followed_tags_tokens, config.ca_file})
-    if (!named.empty()) files.push_back(named);
+  if (!config.ca_file.empty()) files.push_back(config.ca_file);
+  const std::vector<std::string> tokens = {config.admin_token_file, config.followed_tags_tokens};
+  for (const std::string& path : tokens)
+    if (!path.empty()) files.push_back(path);
   const std::optional<machine::Owner> user = machine::owner_of(config.data);
   if (::geteuid() != 0 || !user || user->user == 0 || user->name.empty()) return {};
-  std::vector<std::string> found;
+  Unreadable all;
+  std::vector<std::string> mends;
+  bool is_shared = false;
   for (const std::string& path : files) {
     const pid_t child = ::fork();
     if (child == 0) {
@@ -47,9 +56,19 @@ std::vector<std::string> unreadable(const config::Config& config, const std::str
     }
     int status = 0;
     if (child > 0 && ::waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 1)
-      found.push_back(fmt::format("{} may not read {}", user->name, path));
+      all.found.push_back(fmt::format("{} may not read {}", user->name, path));
+    else
+      continue;
+    const bool is_secret = std::ranges::find(tokens, path) != tokens.end();
+    if (is_secret) mends.push_back(fmt::format("chown {} {}", user->name, path));
+    is_shared = is_shared || !is_secret;
   }
-  return found;
+  if (is_shared)
+    mends.emplace_back(
+        "chgrp to the node's group and chmod 640, the folders above too; for certbot's files there is "
+        "/usr/share/tagring/certbot-hook (docs/proxy.md)");
+  all.what_to_do = fmt::format("{}", fmt::join(mends, "; "));
+  return all;
 }
 
 // What can be seen without the node.
@@ -90,11 +109,9 @@ json::object examine(const client::ControlOptions& options) {
     Checks found = look_without_node(*config, options.config);
     if (front) std::erase_if(found, [](const health::Check& check) { return check.name == "disk"; });
     checks.insert(checks.end(), found.begin(), found.end());
-    if (const std::vector<std::string> files = unreadable(*config, options.config); !files.empty()) {
+    if (const Unreadable files = unreadable(*config, options.config); !files.found.empty()) {
       checks.push_back(
-          health::bad("readable", fmt::format("{}", fmt::join(files, "; ")),
-                      "chgrp to the node's group and chmod 640, the folders above too; for certbot's "
-                      "files there is /usr/share/tagring/certbot-hook (docs/proxy.md)"));
+          health::bad("readable", fmt::format("{}", fmt::join(files.found, "; ")), files.what_to_do));
     }
     const Checks of_others =
         front ? Checks{machine::judge(*front)} : look_for_node(*config, answer.error().message);

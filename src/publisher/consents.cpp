@@ -284,11 +284,13 @@ Task<Result<delivery::Consent>> Consents::learn(std::string author, delivery::Co
   const bool leaves_archive = before && before->archive && !consent.archive;
   std::string signed_copy;
   if (before && !consent.relay) {
-    CO_TRY(signed_copy, co_await keep_end(author, before->relay, std::move(signed_body)));
+    CO_TRY(signed_copy, co_await keep_end(author, End::kSuspended, before->relay, std::move(signed_body)));
   }
   if ((before && before->relay && !consent.relay) || leaves_archive || !signed_copy.empty()) {
-    CO_TRY_VOID(co_await withdraw_as(author, consent, std::move(signed_copy)));
-    co_return consent;
+    const Result<void> withdrawn = co_await withdraw_as(author, consent, std::move(signed_copy));
+    if (withdrawn) co_return consent;
+    ends_.erase({author, End::kSuspended});
+    co_return std::unexpected(withdrawn.error());
   }
   CO_TRY_VOID(co_await store_.save_consent(author, consent));
   remember(author, consent);
@@ -309,11 +311,14 @@ Task<Result<void>> Consents::forget(std::string author) {
 Task<Result<void>> Consents::gone(std::string author, std::string signed_body) {
   CO_TRY(const std::optional<delivery::Consent> before, co_await store_.consent(author));
   if (before) {
-    CO_TRY(std::string signed_copy, co_await keep_end(author, before->relay, std::move(signed_body)));
+    CO_TRY(std::string signed_copy,
+           co_await keep_end(author, End::kDeleted, before->relay, std::move(signed_body)));
     // Or what its server still shows from a cache would be published again.
     const delivery::Consent consent = {.relay = false, .archive = false, .stated = clock_.wall_now()};
     if (before->relay || !signed_copy.empty()) {
-      CO_TRY_VOID(co_await withdraw_as(author, consent, std::move(signed_copy)));
+      const Result<void> withdrawn = co_await withdraw_as(author, consent, std::move(signed_copy));
+      if (!withdrawn) ends_.erase({author, End::kDeleted});
+      CO_TRY_VOID(withdrawn);
     } else {
       CO_TRY_VOID(co_await store_.save_consent(author, consent));
       remember(author, consent);
@@ -323,14 +328,20 @@ Task<Result<void>> Consents::gone(std::string author, std::string signed_body) {
 }
 
 // Those who got a post have it still when its hashtags are gone, or the author's word for it is taken back.
-Task<Result<std::string>> Consents::keep_end(std::string author, bool is_relayed, std::string signed_body) {
+// Noted before anything is awaited: many may say it at once.
+Task<Result<std::string>> Consents::keep_end(std::string author, End end, bool is_relayed,
+                                             std::string signed_body) {
   if (signed_body.empty()) co_return "";
-  const auto posts = co_await store_.posts_of(author, "", 1, PostsOf::kAll);
-  if (!posts) co_return std::unexpected(posts.error());
-  const auto last = ends_.find(author);
-  const bool is_repeated = !is_relayed && last != ends_.end() && clock_.now() - last->second < kEndEvery;
-  if (posts->empty() || is_repeated) co_return "";
-  co_return co_await copies_.keep(signed_body);
+  const std::pair key(author, end);
+  const auto last = ends_.find(key);
+  if (!is_relayed && last != ends_.end() && clock_.now() - last->second < kEndEvery) co_return "";
+  if (last == ends_.end()) make_room(ends_, kAuthorsMax);
+  ends_.insert_or_assign(key, clock_.now());
+  const auto posts = co_await store_.posts_of(std::move(author), "", 1, PostsOf::kAll);
+  Result<std::string> kept = posts ? Result<std::string>("") : std::unexpected(posts.error());
+  if (posts && !posts->empty()) kept = co_await copies_.keep(signed_body);
+  if (!kept || kept->empty()) ends_.erase(key);
+  co_return kept;
 }
 
 // Once before the refusal is on the disk, or a restart would leave the rest where it is; and once after it,
@@ -342,11 +353,7 @@ Task<Result<void>> Consents::withdraw_as(std::string author, delivery::Consent c
   CO_TRY_VOID(co_await withdraw(author, from_archive_only, signed_copy, ends_all));
   CO_TRY_VOID(co_await store_.save_consent(author, consent));
   remember(author, consent);
-  CO_TRY_VOID(co_await withdraw(author, from_archive_only, std::move(signed_copy)));
-  if (!ends_all) co_return Result<void>();
-  make_room(ends_, kAuthorsMax);
-  ends_.insert_or_assign(std::move(author), clock_.now());
-  co_return Result<void>();
+  co_return co_await withdraw(std::move(author), from_archive_only, std::move(signed_copy));
 }
 
 Task<Result<void>> Consents::withdraw(std::string author, bool from_archive_only, std::string signed_copy,

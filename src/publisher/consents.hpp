@@ -125,7 +125,8 @@ class Consents {
   [[nodiscard]] bool is_outdated(Instant as_of, WallTime stated) const;
   // Keeps what ends all posts of an author, if there are any, and returns its name
   // (delivery::TagEvent::signed_copy).
-  Task<Result<std::string>> keep_end(std::string author, bool is_relayed, std::string signed_body);
+  enum class End : std::uint8_t { kSuspended, kDeleted };
+  Task<Result<std::string>> keep_end(std::string author, End end, bool is_relayed, std::string signed_body);
   // `signed_copy`: delivery::TagEvent::signed_copy of what was signed; empty if nothing was. `with_former`:
   // it is named for posts that are under no hashtag any more, too.
   Task<Result<void>> withdraw(std::string author, bool from_archive_only, std::string signed_copy = {},
@@ -146,12 +147,12 @@ class Consents {
     Instant when;
   };
   std::map<std::string, Known> authors_;
-  std::map<std::string, Fetched> profiles_;   // by author
-  std::map<std::string, Silent> silent_;      // by host, or author
-  std::map<std::string, Instant> farewells_;  // of accounts that are looked for, when
-  std::map<std::string, Instant> ends_;       // of accounts, when that was signed
-  std::set<std::string> looked_at_;           // hosts
-  queues::Turns refusers_;                    // authors
+  std::map<std::string, Fetched> profiles_;              // by author
+  std::map<std::string, Silent> silent_;                 // by host, or author
+  std::map<std::string, Instant> farewells_;             // of accounts that are looked for, when
+  std::map<std::pair<std::string, End>, Instant> ends_;  // of accounts, when that was told
+  std::set<std::string> looked_at_;                      // hosts
+  queues::Turns refusers_;                               // authors
   TaskGroup tasks_;
 };
 

@@ -243,7 +243,6 @@ Task<void> Replayer::serve(std::string host) {
     Instant next = clock_.now();
     if (wait) {
       next += *wait;
-      work.failures = 0;
     } else {
       next += kBackoff.wait(++work.failures, rng_);
       work.key.reset();  // what was skipped since the last note is skipped again
@@ -471,6 +470,7 @@ Task<Result<Duration>> Replayer::deliver(Replay replay, Outgoing post, Recipient
     ++replay.skipped;
   }
   CO_TRY_VOID(co_await save(std::move(replay), std::move(sent)));
+  work->failures = 0;  // a rest says nothing
   co_return pause;
 }
 
