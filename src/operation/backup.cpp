@@ -119,7 +119,8 @@ Result<Former> hold(const std::filesystem::path& database) {
   if (!std::filesystem::exists(database, error)) {
     // It would get into whatever takes that place.
     const std::filesystem::path beside = database.string() + "-wal";
-    if (!std::filesystem::exists(beside, error)) return Former{};
+    if (!std::filesystem::exists(beside, error) || std::filesystem::file_size(beside, error) == 0)
+      return Former{};
     return fail(ErrorCode::kInvalid,
                 fmt::format("{} is there without its database: move it away first", beside.string()));
   }
