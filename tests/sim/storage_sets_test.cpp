@@ -297,6 +297,36 @@ TEST(StorageSets, ACursorStaysGoodWhileTheHashtagIsDivided) {
   EXPECT_EQ(uris_of(read), expected);
 }
 
+// A neighbour that lies may have given it to one of them (or a disk of yesterday has).
+TEST(StorageSets, OneThatMostOwnersAtRestKnowNothingOfIsForgotten) {
+  Grown grown(10, {});
+  World& world = grown.world();
+  grown.publish(5);
+  ASSERT_EQ(numbers(world).replicas, 0U);
+  const Tag tag = Tag::from_canonical(kTag);
+  std::vector<std::size_t> owners;
+  for (unsigned copy = 1; copy < 4; ++copy) {
+    for (const std::size_t i : world.up()) {
+      if (world.node(i).rings().of(Ring::kStorage).owning(replica_key(tag.key(), copy, 4)) != nullptr &&
+          world.node(i).rings().of(Ring::kStorage).owning(tag.key()) == nullptr)
+        owners.push_back(i);
+    }
+  }
+  ASSERT_FALSE(owners.empty());
+  const std::size_t fooled = owners.front();
+  const auto saved =
+      world.await(world.history_store(fooled).save_set({tag, 1'000, 256, 256, {}}), std::chrono::seconds(10));
+  ASSERT_TRUE(saved && *saved);
+  world.crash_node(fooled);
+  world.start_node(fooled);
+  world.loop.run_for(std::chrono::minutes(1));
+  EXPECT_EQ(numbers_at(world, fooled).replicas, 256U);
+  world.loop.run_for(std::chrono::minutes(15));
+  EXPECT_EQ(numbers_at(world, fooled).replicas, 0U);
+  expect_history(world, fooled, {}, {});
+  EXPECT_EQ(held(world, fooled, 0), world.posts().size());
+}
+
 TEST(StorageSets, AnAuditAsksTheOwnersOfThePartAndAccusesNobodyElse) {
   std::size_t dropper = SIZE_MAX;
   Grown::Options options;
