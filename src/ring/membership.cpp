@@ -9,6 +9,7 @@ namespace tagring::ring {
 namespace {
 constexpr std::uint64_t kSecureSplitCheck = 4;  // one check of so many goes several ways
 constexpr std::size_t kSplitContacts = 3;       // through whom one check for a split goes
+constexpr std::size_t kPinged = 16;             // of those who may be there, while a ring is sought
 constexpr Duration kSettling = std::chrono::seconds(1);
 
 // Places change one at a time.
@@ -92,9 +93,14 @@ Task<void> Membership::bring_up(Founding founding) {
   co_await watch_for_splits();
 }
 
+// Others than the last time, if there are many.
 Task<bool> Membership::is_one_there(std::vector<Contact> contacts) {
   std::vector<Task<bool>> pings;
-  for (Contact& contact : contacts) pings.push_back(vservers_.front()->answers(std::move(contact)));
+  while (!contacts.empty() && pings.size() < kPinged) {
+    std::swap(contacts[rng_.below(contacts.size())], contacts.back());
+    pings.push_back(vservers_.front()->answers(std::move(contacts.back())));
+    contacts.pop_back();
+  }
   const std::vector<bool> answers = co_await all_of(std::move(pings));
   co_return std::ranges::find(answers, true) != answers.end();
 }
