@@ -107,7 +107,7 @@ TEST_F(PostCacheTest, WhoWaitsForAPostThatIsEditedMeanwhileGetsWhatItSaysThen) {
   std::vector<PostCache::Wanted> wanted = {{.uri = "https://a.example/1", .author = "https://a.example/u"}};
   const auto read = run(cache.read(std::move(wanted), cache.deadline()));
   ASSERT_TRUE(read.front());
-  EXPECT_THAT(read.front()->post->content, testing::HasSubstr("version 2"));
+  EXPECT_THAT(json::text_of(read.front()->post->status, "content"), testing::HasSubstr("version 2"));
   finish(cache.stop());
 }
 
