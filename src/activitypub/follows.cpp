@@ -28,11 +28,6 @@ Task<HttpResponse> Follows::follow(fediverse::Activity activity, fediverse::Remo
   if (sender.is_node)
     co_return co_await follow_as_asked(std::move(activity), std::move(sender), std::move(envelope));
   const queues::Turns::Turn turn = co_await turns_.take(sender.id);
-  co_return co_await follow_in_turn(std::move(activity), std::move(sender), std::move(envelope));
-}
-
-Task<HttpResponse> Follows::follow_in_turn(fediverse::Activity activity, fediverse::RemoteActor sender,
-                                           Envelope envelope) {
   const std::string actor = sender.id;
   const std::string id = activity.id;
   const std::string object = followed(std::get<fediverse::Follow>(activity.content).objects, envelope.target);
@@ -144,15 +139,9 @@ std::string Follows::relay_at(const std::string& target) const {
 
 Task<HttpResponse> Follows::unfollow(fediverse::RemoteActor sender, fediverse::FollowRef follow,
                                      Envelope envelope) {
-  if (sender.is_node)
-    co_return co_await unfollow_in_turn(std::move(sender), std::move(follow), std::move(envelope));
-  const queues::Turns::Turn turn = co_await turns_.take(sender.id);
-  co_return co_await unfollow_in_turn(std::move(sender), std::move(follow), std::move(envelope));
-}
-
-Task<HttpResponse> Follows::unfollow_in_turn(fediverse::RemoteActor sender, fediverse::FollowRef follow,
-                                             Envelope envelope) {
   const std::string& actor = sender.id;
+  std::optional<queues::Turns::Turn> turn;
+  if (!sender.is_node) turn.emplace(co_await turns_.take(actor));
   // By actor and object: some servers (Misskey, of people) undo with another id than they followed with. But
   // a Follow that was replaced by a later one is not what holds now, whenever its Undo comes.
   if (!follow.id.empty()) {

@@ -59,10 +59,6 @@ class Follows {
   [[nodiscard]] Task<HttpResponse> answer(HttpRequest request);
 
  private:
-  Task<HttpResponse> follow_in_turn(fediverse::Activity activity, fediverse::RemoteActor sender,
-                                    Envelope envelope);
-  Task<HttpResponse> unfollow_in_turn(fediverse::RemoteActor sender, fediverse::FollowRef follow,
-                                      Envelope envelope);
   Task<HttpResponse> follow_relay(fediverse::RemoteActor sender, bool of_public, Envelope envelope);
   Task<HttpResponse> follow_by_uri(fediverse::RemoteActor sender, Tag tag, std::string body);
   Task<HttpResponse> follow_tags(fediverse::Activity activity, fediverse::RemoteActor sender,

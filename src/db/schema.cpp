@@ -425,8 +425,7 @@ Result<void> for_each_step(Connection& connection, int from, int to, const Migra
 }
 
 // Those of the years around this one, by the server's clock. Another node may have its own in another schema
-// of the search_path. A year of which there are rows in the partition
-// for all others stays there.
+// of the search_path. A year of which there are rows in the partition for all others stays there.
 constexpr const char* kMakeYears = R"sql(
 DO $$
 DECLARE

@@ -347,14 +347,15 @@ Task<void> Announcer::upkeep() {
 
 // Whoever follows from there again begins anew.
 void Announcer::forget_left() {
-  const auto busy = lanes();
+  std::optional<std::map<std::string, queues::QueueStatus>> busy;
   for (auto entry = inboxes_.begin(); entry != inboxes_.end();) {
     auto& [destination, inbox] = *entry;
-    const bool is_left =
-        followers_.tags_at(destination) == 0 && inbox.waiting.empty() && !busy.contains(destination);
+    const bool is_left = followers_.tags_at(destination) == 0 && inbox.waiting.empty();
     if (!is_left) inbox.left.reset();
     if (is_left && !inbox.left) inbox.left = clock_.now();
-    const bool is_gone = inbox.left && clock_.now() - *inbox.left >= kForgetAfter;
+    bool is_gone = inbox.left && clock_.now() - *inbox.left >= kForgetAfter;
+    if (is_gone && !busy) busy = lanes();
+    is_gone = is_gone && !busy->contains(destination);
     entry = is_gone ? inboxes_.erase(entry) : std::next(entry);
   }
 }

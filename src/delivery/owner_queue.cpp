@@ -155,7 +155,7 @@ Task<OwnerQueue::Items> OwnerQueue::send(std::string destination, Items items) {
   for (const Item& item : items) latest.note(item.pending->entry.event);
   for (const Op op : {Op::kAdd, Op::kRemove}) {
     Items batch;
-    std::vector<TagEvent> events;
+    Part part;
     // A node that owns two replicas of a tag needs one copy, of what is owed twice as well.
     std::set<std::tuple<std::string_view, Tag, std::string_view>> taken;
     for (const Item& item : items) {
@@ -164,10 +164,10 @@ Task<OwnerQueue::Items> OwnerQueue::send(std::string destination, Items items) {
       if (told.op != op) continue;
       batch.push_back(item);
       if (&told != &event) continue;
-      if (taken.emplace(event.uri, event.tag, event.signed_copy).second) events.push_back(event);
+      if (taken.emplace(event.uri, event.tag, event.signed_copy).second) part.push_back(&event);
     }
     if (batch.empty()) continue;
-    Result<std::vector<Refusal>> refusals = co_await send_batch(to.origin, to.ring, op, std::move(events));
+    Result<std::vector<Refusal>> refusals = co_await send_batch(to.origin, to.ring, op, std::move(part));
     note(to.ring, to.origin, batch, refusals);
     if (refusals) {
       sending_.answered(destination);
@@ -212,17 +212,15 @@ Task<void> OwnerQueue::move_if_owner_changed(std::string destination, Items item
   }
 }
 
-Task<Result<std::vector<Refusal>>> OwnerQueue::send_batch(std::string origin, Ring ring, Op op,
-                                                          std::vector<TagEvent> events) {
-  Result<std::vector<Refusal>> whole = co_await send_events(origin, ring, op, events);
-  if (whole || !is_unreadable(whole.error())) co_return whole;
-  Part batch;
-  for (const TagEvent& event : events) batch.push_back(&event);
+Task<Result<std::vector<Refusal>>> OwnerQueue::send_batch(std::string origin, Ring ring, Op op, Part batch) {
   const SendPart send = [&](Part part) {
-    std::vector<TagEvent> of_part;
-    for (const TagEvent* event : part) of_part.push_back(*event);
-    return send_events(origin, ring, op, std::move(of_part));
+    std::vector<TagEvent> events;
+    events.reserve(part.size());
+    for (const TagEvent* event : part) events.push_back(*event);
+    return send_events(origin, ring, op, std::move(events));
   };
+  Result<std::vector<Refusal>> whole = co_await send(batch);
+  if (whole || !is_unreadable(whole.error())) co_return whole;
   co_return co_await send_apart(std::move(batch), std::move(whole).error(), send, rng_);
 }
 

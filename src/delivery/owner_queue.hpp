@@ -12,6 +12,7 @@
 #include "base/runtime.hpp"
 #include "delivery/observer.hpp"
 #include "delivery/owner_places.hpp"
+#include "delivery/results.hpp"
 #include "delivery/store.hpp"
 #include "delivery/wire.hpp"
 #include "federation/signed_client.hpp"
@@ -70,8 +71,8 @@ class OwnerQueue {
   void note(Ring ring, const std::string& origin, const Items& items,
             const Result<std::vector<Refusal>>& refusals);
   Task<void> move_if_owner_changed(std::string destination, Items items, Items* again);
-  Task<Result<std::vector<Refusal>>> send_batch(std::string origin, Ring ring, Op op,
-                                                std::vector<TagEvent> events);
+  // What `batch` leads to lives as long as this.
+  Task<Result<std::vector<Refusal>>> send_batch(std::string origin, Ring ring, Op op, Part batch);
   Task<Result<std::vector<Refusal>>> send_events(std::string origin, Ring ring, Op op,
                                                  std::vector<TagEvent> events);
   Task<void> settle(std::string origin, Items items, std::vector<Refusal> refusals, Items* again);

@@ -31,7 +31,7 @@ std::optional<Place> place_of(std::string_view path) {
   const bool is_tag = actor.starts_with(kOfTag) && actor.size() > kOfTag.size() &&
                       actor.find('/', kOfTag.size()) == std::string_view::npos;
   if (actor != "/actor" && !is_tag) return std::nullopt;
-  const Place place{path.substr(0, at), path.substr(at + kName.size())};
+  const Place place{actor, path.substr(at + kName.size())};
   if (!place.page.empty() && place.page.front() != '/') return std::nullopt;
   return place;
 }

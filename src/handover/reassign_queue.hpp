@@ -38,8 +38,10 @@ class ReassignQueue {
   // After each change of a vserver's segment, before the node serves what it has gained: the feed or the
   // history of what was lost, unless that history is fetched.
   void segment_changed(Ring ring, const ring::Vserver& vserver);
-  // After the node has given up a vserver that owned these positions.
+  // After the node has given up a vserver that owned these positions, to which nothing was written after
+  // `since`: of history what nobody has read to its end since then is owed.
   void gave_up(Ring ring, const RingId& vserver, const Segment& positions, Instant since);
+  // The node leaves, and another one has all that the vserver owned: nothing is owed.
   void handed_over(Ring ring, const RingId& vserver);
   [[nodiscard]] Task<void> stop();
 

@@ -76,7 +76,7 @@ class Transfer {
  private:
   // Those who are asked for the same data at once.
   struct Round {
-    std::map<std::string, std::set<unsigned>> sources;
+    std::map<std::string, std::set<unsigned>> sources;  // Sources::copies
     Instant begun;
     std::optional<Instant> first_done = std::nullopt;
 

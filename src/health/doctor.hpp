@@ -44,8 +44,7 @@ class Doctor {
         log_(runtime.log),
         tasks_(runtime.executor) {}
 
-  // Looks by itself from now on if there is a machine. What is not well goes to the log, once a
-  // day.
+  // Looks by itself from now on if there is a machine. What is not well goes to the log, once a day.
   void start() {
     if (machine_ != nullptr) tasks_.spawn("doctor", look_for_ever());
   }

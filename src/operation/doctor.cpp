@@ -55,10 +55,10 @@ Unreadable unreadable(const config::Config& config, const std::string& file) {
       ::_exit(became && ::access(path.c_str(), R_OK) != 0 && errno == EACCES ? 1 : 0);
     }
     int status = 0;
-    if (child > 0 && ::waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 1)
-      all.found.push_back(fmt::format("{} may not read {}", user->name, path));
-    else
-      continue;
+    const bool may_not =
+        child > 0 && ::waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 1;
+    if (!may_not) continue;
+    all.found.push_back(fmt::format("{} may not read {}", user->name, path));
     const bool is_secret = std::ranges::find(tokens, path) != tokens.end();
     if (is_secret) mends.push_back(fmt::format("chown {} {}", user->name, path));
     is_shared = is_shared || !is_secret;
