@@ -30,7 +30,8 @@ void Contested::give_up(Standing& standing) {
   while (!order_.empty() && clock_.now() - order_.front().first >= kGivenUp) {
     const auto claim = claims_.find(order_.front().second);
     if (claim != claims_.end() && claim->second.heard == order_.front().first) {
-      for (const std::string& sender : claim->second.senders) standing.note(sender, /*right=*/false);
+      const std::string& uri = std::get<1>(claim->first);
+      for (const std::string& sender : claim->second.senders) standing.note(sender, uri, /*right=*/false);
     }
     drop_oldest();
   }

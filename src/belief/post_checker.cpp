@@ -176,7 +176,7 @@ Task<Result<void>> PostChecker::check_truth(TagEvent* event, std::string sender,
   if (witnesses_.agree_on(*event)) co_return Result<void>();
   if (!origins_.is_borne_out(claim_of(*event))) {
     const std::string host = host_of(event->uri);
-    if (origins_.standing().is_doubtful(sender) && !origins_.hosts().is_known(host))
+    if (!origins_.hosts().is_known(host) && !origins_.standing().may_name_stranger(sender))
       co_return fail(ErrorCode::kBusy, "not asked for now at a server that nobody knows: " + host);
     if (++*fetches > options_.fetches_per_batch)
       co_return fail(ErrorCode::kBusy, "too many posts to check at once: send the rest again");
@@ -193,7 +193,7 @@ Task<Result<void>> PostChecker::check_truth(TagEvent* event, std::string sender,
                   (truth.error().code == ErrorCode::kInvalid || truth.error().code == ErrorCode::kConflict));
   // That something is not there is true of all that never was, and earns nobody anything.
   const bool right = truth && event->op == Op::kAdd;
-  if (right || wrong) origins_.standing().note(sender, right);
+  if (right || wrong) origins_.standing().note(sender, event->uri, right);
   if (!truth && truth.error().code == ErrorCode::kBusy) origins_.note_sender(claim_of(*event), sender);
   co_return truth;
 }

@@ -6,13 +6,20 @@
 
 namespace tagring::belief {
 
-void Standing::note(const std::string& origin, bool right) {
+void Standing::note(const std::string& origin, const std::string& uri, bool right) {
   if (!records_.contains(origin)) make_room(records_, kMax);
   const Instant now = clock_.now();
-  Record& record = records_.try_emplace(origin, Record{0, 0, now, now}).first->second;
-  if (now - record.since >= kForgotten) record = {0, 0, now, now};
-  ++(right ? record.right : record.wrong);
-  if (!right) record.last_wrong = now;
+  Record& record = records_.try_emplace(origin, Record{0, 0, now, now, {}}).first->second;
+  if (now - record.since >= kForgotten) record = {0, 0, now, now, {}};
+  if (right) {
+    ++record.right;
+    return;
+  }
+  if (record.posts.contains(uri)) return;
+  make_room(record.posts, kPostsMax);
+  record.posts.insert(uri);
+  ++record.wrong;
+  record.last_wrong = now;
 }
 
 bool Standing::is_doubtful(const Record& record) const {
@@ -24,6 +31,15 @@ bool Standing::is_doubtful(const Record& record) const {
 bool Standing::is_doubtful(const std::string& origin) const {
   const auto record = records_.find(origin);
   return is_proved(origin) || (record != records_.end() && is_doubtful(record->second));
+}
+
+bool Standing::may_name_stranger(const std::string& origin) {
+  if (!is_doubtful(origin)) return true;
+  const auto heard = strangers_.find(origin);
+  if (heard != strangers_.end() && clock_.now() - heard->second < kStrangerEvery) return false;
+  if (heard == strangers_.end()) make_room(strangers_, kMax);
+  strangers_.insert_or_assign(origin, clock_.now());
+  return true;
 }
 
 void Standing::prove(const std::string& origin, Instant until) {

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 
 #include "base/time.hpp"
@@ -15,11 +16,15 @@ class Standing {
  public:
   explicit Standing(Clock& clock) : clock_(clock) {}
 
-  // What came of looking at something that the node at that origin has said.
-  void note(const std::string& origin, bool right);
-  // Wrong thrice, in more than a fifth, and lately: for ten minutes after the third time, and for twice as
-  // long each time after that, at most some ten hours. It is read and heard last.
+  // What came of looking at something that the node at that origin has said of that post. To be wrong about
+  // one is to be wrong once, however often it is said: what is owed is sent again, to several owners.
+  void note(const std::string& origin, const std::string& uri, bool right);
+  // Wrong about three posts, in more than a fifth, and lately: for ten minutes after the third, and for twice
+  // as long after each of the next, at most some ten hours. It is read and heard last.
   [[nodiscard]] bool is_doubtful(const std::string& origin) const;
+  // Whether it is to be heard about posts of servers of which nothing was seen yet. One that is doubtful is
+  // once a minute: it may owe them, and comes again until they are taken. Notes that it was.
+  [[nodiscard]] bool may_name_stranger(const std::string& origin);
   // How many are.
   [[nodiscard]] std::size_t doubtful() const;
   // Signatures of its own prove that it dropped posts (audit/offences.hpp): it is doubtful until then,
@@ -33,18 +38,22 @@ class Standing {
   static constexpr Duration kPause = std::chrono::minutes(10);  // doubled each time
   static constexpr std::uint32_t kDoublingsMax = 6;
   static constexpr Duration kForgotten = std::chrono::hours(24);
+  static constexpr Duration kStrangerEvery = std::chrono::minutes(1);
   static constexpr std::size_t kMax = 10'000;
+  static constexpr std::size_t kPostsMax = 16;  // of an origin
   struct Record {
     std::uint32_t right = 0;
     std::uint32_t wrong = 0;
     Instant since;
     Instant last_wrong;
+    std::set<std::string> posts;  // about which it was wrong
   };
   [[nodiscard]] bool is_doubtful(const Record& record) const;
 
   Clock& clock_;
-  std::map<std::string, Record> records_;  // by origin
-  std::map<std::string, Instant> proved_;  // by origin, until
+  std::map<std::string, Record> records_;     // by origin
+  std::map<std::string, Instant> proved_;     // by origin, until
+  std::map<std::string, Instant> strangers_;  // by origin: heard about one
 };
 
 }  // namespace tagring::belief

@@ -306,7 +306,8 @@ Task<void> Disputes::decide(Key key, Result<belief::Answer> answer) {
   const bool right = same_author && answer.has_value() != dispute.entry.removed;
   // That something is not there is true of all that never was, and earns nobody anything.
   const bool says_something = answer || (same_author && !right);
-  if (dispute.from != kNobody && !is_nowhere && says_something) origins_.standing().note(dispute.from, right);
+  if (dispute.from != kNobody && !is_nowhere && says_something)
+    origins_.standing().note(dispute.from, key.second, right);
   // Of a post by somebody else the next one who names its author is heard.
   const bool is_settled =
       (answer && !dispute.is_probe) || (!answer && answer.error().code != ErrorCode::kConflict);

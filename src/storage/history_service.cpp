@@ -227,7 +227,7 @@ Task<std::vector<HistoryPage>> HistoryService::cross_check(Tag tag, Wish wish,
     for (const Looked& looked : seen | std::views::join) {
       for (const Answered& answer : answers) {
         const std::optional<bool> right = is_right(answer.page, looked.uri, looked.verdict.truth);
-        if (right && looked.verdict.is_certain) origins_.standing().note(answer.owner, *right);
+        if (right && looked.verdict.is_certain) origins_.standing().note(answer.owner, looked.uri, *right);
       }
       verdicts[looked.uri] = looked.verdict;
     }

@@ -48,6 +48,10 @@ class PostCheckerTest : public BeliefTest {
                           });
     return result;
   }
+  void is_often_wrong(const std::string& origin) {
+    for (int i = 0; i < 3; ++i)
+      origins.standing().note(origin, "https://wrong.example/" + std::to_string(i), /*right=*/false);
+  }
   void publish(const std::string& uri = kUri) { servers.publish(uri, kAuthor, "cats", kDate); }
 
   federation::Blocks blocks;
@@ -190,8 +194,9 @@ TEST_F(PostCheckerTest, ThatAnAuthorDoesNotWishItIsNotHeldAgainstTheRelay) {
   EXPECT_EQ(refusals.front().error.code, ErrorCode::kInvalid) << "a denial would end the subscription";
 }
 
-TEST_F(PostCheckerTest, ForWhoIsOftenWrongNobodyIsAskedWhereNothingWasSeen) {
-  for (int i = 0; i < 3; ++i) origins.standing().note(kA, /*right=*/false);
+TEST_F(PostCheckerTest, ForWhoIsOftenWrongServersWhereNothingWasSeenAreAskedOnceAMinute) {
+  is_often_wrong(kA);
+  EXPECT_TRUE(origins.standing().may_name_stranger(kA));  // its turn of this minute
   EXPECT_THAT(taken({event()}, kA), IsEmpty());
   EXPECT_EQ(refusals.front().error.code, ErrorCode::kBusy);
   EXPECT_EQ(servers.asked_in_all(), 0);
@@ -199,6 +204,15 @@ TEST_F(PostCheckerTest, ForWhoIsOftenWrongNobodyIsAskedWhereNothingWasSeen) {
   EXPECT_THAT(taken({event(Op::kAdd, "https://post.example/2")}, kB), SizeIs(1));
   EXPECT_THAT(taken({event()}, kA), IsEmpty());
   EXPECT_EQ(servers.asked[kUri], 1) << "people publish there";
+}
+
+TEST_F(PostCheckerTest, WhatWhoIsOftenWrongOwesOfAServerThatNobodyNamedYetIsTakenWhenItComesAgain) {
+  is_often_wrong(kA);
+  EXPECT_TRUE(origins.standing().may_name_stranger(kA));
+  publish();
+  EXPECT_THAT(taken({event()}, kA), IsEmpty());
+  loop.run_for(std::chrono::minutes(1));
+  EXPECT_THAT(taken({event()}, kA), SizeIs(1));
 }
 
 TEST_F(PostCheckerTest, WhoNamesPostsWhereNothingIsIsWrong) {
@@ -317,7 +331,7 @@ TEST_F(PostCheckerTest, RemovalsOfWhatNeverWasMakeUpForNoLie) {
     removal.author = host + "/u";
     EXPECT_THAT(taken({removal}, kA), SizeIs(1));
   }
-  for (int i = 0; i < 3; ++i) origins.standing().note(kA, /*right=*/false);
+  is_often_wrong(kA);
   EXPECT_TRUE(origins.standing().is_doubtful(kA));
 }
 
@@ -363,10 +377,11 @@ TEST_F(CachedServers, ATagPutInCountsOnceTheServerShowsIt) {
 }
 
 TEST_F(CachedServers, WhatIsStillFalseWhenNoCacheCanBeSoOldIsFalse) {
-  publish();
   for (int i = 0; i < 3; ++i) {
+    const std::string uri = "https://post.example/" + std::to_string(i);
+    publish(uri);
     EXPECT_FALSE(origins.standing().is_doubtful(kA));
-    EXPECT_EQ(outcome(event(Op::kRemove), std::chrono::minutes(6)), ErrorCode::kInvalid);
+    EXPECT_EQ(outcome(event(Op::kRemove, uri), std::chrono::minutes(6)), ErrorCode::kInvalid);
   }
   EXPECT_TRUE(origins.standing().is_doubtful(kA));
 }

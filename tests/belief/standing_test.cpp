@@ -9,21 +9,34 @@ namespace tagring::belief {
 namespace {
 
 const std::string kA = "https://tags.a.example";
+constexpr Duration kMinute = std::chrono::minutes(1);
 
 class StandingTest : public testing::Test {
  protected:
   void pass(Duration time) { loop.run_for(time); }
+  // Of as many posts, each another one.
+  void is_wrong(int posts = 1) {
+    for (int i = 0; i < posts; ++i)
+      standing.note(kA, "https://post.example/" + std::to_string(++posts_), /*right=*/false);
+  }
+  void is_right(int posts) {
+    for (int i = 0; i < posts; ++i)
+      standing.note(kA, "https://post.example/" + std::to_string(++posts_), /*right=*/true);
+  }
   ring_sim::Loop loop{1};
   ring_sim::LoopClock clock{loop, 1};
   Standing standing{clock};
+
+ private:
+  int posts_ = 0;
 };
 
 TEST_F(StandingTest, WhoWasWrongIsDoubtfulForAWhileAndLongerEachTime) {
-  for (int wrong = 0; wrong < 2; ++wrong) standing.note(kA, false);
+  is_wrong(2);
   EXPECT_FALSE(standing.is_doubtful(kA)) << "a post may be deleted a moment after it was told of";
   Duration pause = std::chrono::minutes(10);
   for (int wrong = 0; wrong < 3; ++wrong, pause *= 2) {
-    standing.note(kA, false);
+    is_wrong();
     pass(pause - std::chrono::seconds(1));
     EXPECT_TRUE(standing.is_doubtful(kA));
     EXPECT_EQ(standing.doubtful(), 1U);
@@ -35,7 +48,7 @@ TEST_F(StandingTest, WhoWasWrongIsDoubtfulForAWhileAndLongerEachTime) {
 TEST_F(StandingTest, WhoIsProvedToHaveDroppedPostsIsDoubtfulUntilThenWhateverElseItSays) {
   standing.prove(kA, clock.now() + std::chrono::hours(2));
   standing.prove(kA, clock.now() + std::chrono::hours(1));
-  for (int i = 0; i < 100; ++i) standing.note(kA, true);
+  is_right(100);
   pass(std::chrono::minutes(119));
   EXPECT_TRUE(standing.is_proved(kA));
   EXPECT_TRUE(standing.is_doubtful(kA));
@@ -46,17 +59,36 @@ TEST_F(StandingTest, WhoIsProvedToHaveDroppedPostsIsDoubtfulUntilThenWhateverEls
 }
 
 TEST_F(StandingTest, WhoIsRightFourTimesInFiveIsBelievedToErr) {
-  for (int i = 0; i < 3; ++i) standing.note(kA, false);
-  for (int i = 0; i < 11; ++i) standing.note(kA, true);
+  is_wrong(3);
+  is_right(11);
   EXPECT_TRUE(standing.is_doubtful(kA));
-  standing.note(kA, true);
+  is_right(1);
   EXPECT_FALSE(standing.is_doubtful(kA));
 }
 
+TEST_F(StandingTest, ToBeWrongAboutOnePostIsToBeWrongOnceHoweverOftenItIsSaid) {
+  for (int i = 0; i < 100; ++i) standing.note(kA, "https://post.example/one", /*right=*/false);
+  is_wrong(1);
+  EXPECT_FALSE(standing.is_doubtful(kA)) << "a post is owed to several owners, and sent again";
+  is_wrong(1);
+  EXPECT_TRUE(standing.is_doubtful(kA));
+}
+
+TEST_F(StandingTest, WhoIsDoubtfulIsHeardAboutAStrangerOnceAMinute) {
+  for (int i = 0; i < 10; ++i) EXPECT_TRUE(standing.may_name_stranger(kA)) << "nobody doubts it";
+  is_wrong(3);
+  EXPECT_TRUE(standing.may_name_stranger(kA));
+  pass(kMinute - std::chrono::seconds(1));
+  EXPECT_FALSE(standing.may_name_stranger(kA));
+  pass(std::chrono::seconds(1));
+  EXPECT_TRUE(standing.may_name_stranger(kA)) << "what it owes is taken at last";
+  EXPECT_FALSE(standing.may_name_stranger(kA));
+}
+
 TEST_F(StandingTest, ADayLaterAllIsForgotten) {
-  for (int i = 0; i < 9; ++i) standing.note(kA, false);
+  is_wrong(9);
   pass(std::chrono::hours(25));
-  standing.note(kA, true);
+  is_right(1);
   EXPECT_FALSE(standing.is_doubtful(kA));
 }
 
