@@ -104,6 +104,10 @@ Task<HttpResponse> Follows::follow_tags(fediverse::Activity activity, fediverse:
     followers.push_back({*tag, sender.id, sender.delivery_inbox(), activity.id,
                          sender.is_node ? delivery::Via::kNode : delivery::Via::kBoost, 0});
   }
+  const std::size_t longest =
+      std::max({activity.id.size(), sender.id.size(), sender.delivery_inbox().size()});
+  if (sender.is_node && longest > fediverse::kSharedIdSizeMax)
+    co_return error_response({ErrorCode::kTooLarge, "an id of the node is longer than 640 bytes"});
   if (sender.is_node) co_return co_await tags_.follow_as_node(std::move(followers));
   co_return co_await tags_.follow(std::move(followers), follow.objects.front(), std::move(sender),
                                   std::move(body));

@@ -4,6 +4,7 @@
 
 #include "base/counted.hpp"
 #include "fediverse/actor.hpp"
+#include "fediverse/vocabulary.hpp"
 #include "http/http_error.hpp"
 #include "http/url.hpp"
 
@@ -28,6 +29,7 @@ Task<std::vector<bool>> NodeActors::may_be_nodes(
 }
 
 Task<bool> NodeActors::look(std::string actor, std::string inbox) {
+  if (std::max(actor.size(), inbox.size()) > fediverse::kSharedIdSizeMax) co_return false;
   auto known = known_.find(actor);
   if (known == known_.end() || clock_.now() >= known->second.until) {
     const budget::Spender spender = budget_.who(host_of(actor));

@@ -8,6 +8,7 @@
 
 #include "base/result.hpp"
 #include "base/time.hpp"
+#include "fediverse/vocabulary.hpp"
 #include "hashtag/tag.hpp"
 #include "http/url.hpp"
 
@@ -35,11 +36,10 @@ inline constexpr WallTime kWasOut = WallTime::min();
 // Whether it can be passed on: post and author are of one server, and the time is one that everybody writes
 // and reads alike. Else who gets it refuses it, with all that came in the same batch.
 inline bool is_sound(const std::string& uri, const std::string& author, WallTime published) {
-  constexpr std::size_t kSizeMax = 2048;
   constexpr WallTime kYear10000{std::chrono::milliseconds(253'402'300'800'000)};
   const std::string origin = origin_of(uri);
-  return !origin.empty() && origin == origin_of(author) && uri.size() <= kSizeMax &&
-         author.size() <= kSizeMax && published >= WallTime() && published < kYear10000;
+  return !origin.empty() && origin == origin_of(author) && uri.size() <= fediverse::kSharedIdSizeMax &&
+         author.size() <= fediverse::kSharedIdSizeMax && published >= WallTime() && published < kYear10000;
 }
 
 // A post's membership in one tag, or the end of it.

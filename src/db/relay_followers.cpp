@@ -382,9 +382,9 @@ Task<Result<bool>> SqliteRelayStore::put_off(delivery::PublishedPost post, WallT
       [post = std::move(post), due](Connection& db) { return insert_put_off(db, post, due); });
 }
 
-Task<Result<void>> SqliteRelayStore::drop_put_off(std::string uri) {
-  return database_.write([uri = std::move(uri)](Connection& db) -> Result<void> {
-    TRY_VOID(db.run("DELETE FROM put_off WHERE uri = ?", uri));
+Task<Result<void>> SqliteRelayStore::drop_put_off(std::string uri, std::string author) {
+  return database_.write([uri = std::move(uri), author = std::move(author)](Connection& db) -> Result<void> {
+    TRY_VOID(db.run("DELETE FROM put_off WHERE uri = ? AND ? IN ('', author)", uri, author));
     return {};
   });
 }

@@ -30,7 +30,7 @@ class SqliteRelayStore : public delivery::Store, public federation::LetterStore 
   Task<Result<delivery::PublishedPost>> find_post(std::string uri) override;
   Task<Result<WallTime>> newest_post() override;
   Task<Result<bool>> put_off(delivery::PublishedPost post, WallTime due) override;
-  Task<Result<void>> drop_put_off(std::string uri) override;
+  Task<Result<void>> drop_put_off(std::string uri, std::string author) override;
   Task<Result<void>> drop_put_off_of(std::string author) override;
   Task<Result<std::vector<delivery::PublishedPost>>> put_off_until(WallTime now, std::size_t limit) override;
   Task<Result<std::uint64_t>> count_put_off() override;

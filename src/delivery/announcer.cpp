@@ -58,6 +58,10 @@ Task<Result<void>> Announcer::load() {
     }
   }
   last_seq_ = after;
+  // By a clock that is right something was accepted lately; one that is not may have been set while the node
+  // was down.
+  CO_TRY(const std::uint64_t lately, co_await store_.feed_start(clock_.wall_now() - kBelievedAfter));
+  if (last_seq_ > 0 && lately >= last_seq_) next_prune_ = clock_.now() + kBelievedAfter;
   for (const auto& [destination, cursor] : cursors) {
     Inbox& inbox = inbox_of(destination);
     inbox.acknowledged = cursor.acknowledged;

@@ -127,7 +127,8 @@ class Store {
   static constexpr std::uint64_t kPutOffMax = 10'000;
   static constexpr std::uint64_t kPutOffOfAuthorMax = 240;
   virtual Task<Result<bool>> put_off(PublishedPost post, WallTime due) = 0;
-  virtual Task<Result<void>> drop_put_off(std::string uri) = 0;
+  // If it is that author's; anybody's if that is empty.
+  virtual Task<Result<void>> drop_put_off(std::string uri, std::string author) = 0;
   virtual Task<Result<void>> drop_put_off_of(std::string author) = 0;
   // Those that are due, in the order in which they were put off first.
   virtual Task<Result<std::vector<PublishedPost>>> put_off_until(WallTime now, std::size_t limit) = 0;

@@ -114,14 +114,19 @@ Task<Result<void>> Authenticator::check_ahead(std::string domain, WallTime signe
     co_return fail(ErrorCode::kBusy, "signature may be from before this node started; sign again");
   const WallTime now = clock_.wall_now();
   if (signed_at <= now || !save_ahead_) co_return Result<void>();
-  std::erase_if(ahead_, [now](const auto& entry) { return entry.second < now; });
+  for (Latest* known : {&ahead_, &ahead_saved_})
+    std::erase_if(*known, [now](const auto& entry) { return entry.second < now; });
   if (ahead_.size() >= kAheadMax && !ahead_.contains(domain)) domain.clear();
+  const auto saved = ahead_saved_.find(domain);
+  if (saved != ahead_saved_.end() && signed_at <= saved->second) co_return Result<void>();
   WallTime& latest = ahead_[domain];
-  if (signed_at <= latest) co_return Result<void>();
-  latest = signed_at;
-  json::object all;
-  for (const auto& [name, time] : ahead_) all[name] = to_ms(time);
-  co_return co_await save_ahead_(json::serialize(all));
+  latest = std::max(latest, signed_at);
+  const Latest all = ahead_;
+  json::object text;
+  for (const auto& [name, time] : all) text[name] = to_ms(time);
+  CO_TRY_VOID(co_await save_ahead_(json::serialize(text)));
+  for (const auto& [name, time] : all) ahead_saved_[name] = std::max(ahead_saved_[name], time);
+  co_return Result<void>();
 }
 
 HttpResponse not_authentic(const Error& error) {

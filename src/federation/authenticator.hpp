@@ -54,6 +54,7 @@ class Authenticator {
         save_ahead_(std::move(ahead.save)),
         taken_before_(read_ahead(ahead.saved.value_or(""))),
         ahead_(taken_before_),
+        ahead_saved_(taken_before_),
         actors_(actors),
         clock_(runtime.clock),
         started_(runtime.clock.now()),
@@ -113,7 +114,8 @@ class Authenticator {
   signatures::SignaturePolicy policy_;
   const std::function<Task<Result<void>>(std::string)> save_ahead_;
   const Latest taken_before_;  // this start
-  Latest ahead_;
+  Latest ahead_;        // that are to be on disk
+  Latest ahead_saved_;  // that are
   RemoteKeys& actors_;
   Clock& clock_;
   const Instant started_;

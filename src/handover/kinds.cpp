@@ -71,7 +71,7 @@ Task<Result<void>> FollowersKind::absorb(Request* request, std::string /*origin*
     delivery::Follower next{std::move(tag),
                             json::text_of(item, "actor"),
                             json::text_of(item, "inbox"),
-                            json::text_of(item, "follow_id"),
+                            {},
                             delivery::Via::kNode,
                             0};
     CO_TRY_VOID(in_order(!last || is_before(request->segment, last->key(), next.tag.key()) ||

@@ -60,8 +60,6 @@ class FetchedPosts {
   // A group says that a post was deleted. Believed if it is.
   [[nodiscard]] Task<Outcome> deleted(std::string uri);
   // Its server did not answer. Asks it again (PutOff): who told of the post may have nothing to do with that
-  // server, and, as Lemmy, send nothing more before this was taken.
-  // Its server did not answer. Asks it again (PutOff): who told of the post may have nothing to do with that
   // server, and, as Lemmy, send nothing more before this was taken. False if too many of that server wait.
   [[nodiscard]] Task<Result<bool>> ask_later(std::string uri);
   // Stands for the author in what is put off of a post of which nothing but the URI is known: so few of one

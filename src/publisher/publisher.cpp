@@ -158,7 +158,7 @@ Task<Publisher::Outcome> Publisher::hand_in(delivery::PublishedPost post, fedive
 
 Task<Result<void>> Publisher::drop_put_off(std::string uri) {
   if (put_off_ == 0) co_return Result<void>();
-  co_return co_await store_.drop_put_off(std::move(uri));
+  co_return co_await store_.drop_put_off(std::move(uri), "");
 }
 
 Task<void> Publisher::stop() {

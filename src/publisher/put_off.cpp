@@ -54,7 +54,7 @@ Task<Result<void>> PutOff::try_again(delivery::PublishedPost post, IsShared is_s
   const bool is_unknown =
       post.author == FetchedPosts::author_of_unknown(post.uri);  // FetchedPosts::ask_later
   const std::vector<Tag> counted = moderation_.admit(post.author, post.uri, post.tags);
-  if (counted.empty() && !is_unknown) co_return co_await put_off_again(std::move(post));
+  if (counted.empty() && !post.tags.empty()) co_return co_await put_off_again(std::move(post));
   Result<std::string> done = "nobody's whose posts are taken any more";
   if (publisher_.takes(post.author)) {
     const std::string author = is_unknown ? std::string() : post.author;
@@ -64,11 +64,13 @@ Task<Result<void>> PutOff::try_again(delivery::PublishedPost post, IsShared is_s
     if (!found) done = std::unexpected(found.error());
     if (found && *found == FetchedPosts::Shared::kPublished) done = "";
   }
-  if (done && done->empty()) co_return Result<void>();
+  // What was announced by the id of an activity waits under that.
+  if (done && done->empty())
+    co_return is_unknown ? co_await store_.drop_put_off(post.uri, post.author) : Result<void>();
   moderation_.take_back(post.author, post.uri, counted);
   if (!done && done.error().code == ErrorCode::kNotFound) co_return co_await posts_.take_out(post.uri);
   const bool is_over = done || clock_.wall_now() - post.published > kPatience;
-  if (is_over) co_return co_await store_.drop_put_off(post.uri);
+  if (is_over) co_return co_await store_.drop_put_off(post.uri, "");
   CO_TRY_VOID(co_await put_off_again(std::move(post)));
   co_return std::unexpected(done.error());
 }

@@ -1,6 +1,6 @@
-// Posts that were over the limits of their authors, published when the limits allow them: as their own
-// servers show them then, since whatever happens meanwhile, to the post, its author or the server's
-// permission, may be why they are to be seen nowhere.
+// Posts that were over the limits of their authors, and those whose servers did not answer, published later:
+// as their own servers show them then, since whatever happens meanwhile, to the post, its author or the
+// server's permission, may be why they are to be seen nowhere.
 #pragma once
 
 #include <chrono>

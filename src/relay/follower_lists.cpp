@@ -66,9 +66,7 @@ FollowerLists::Changes FollowerLists::changes(const Tag& tag, const List& list) 
     const redundancy::FollowTimes::Request last = times_.last(tag, actor);
     const bool wanted = last.follows || listed.at > last.at || last.at == WallTime{};
     if (followers_.follows(tag, actor) || !wanted) continue;
-    changes.come.push_back({tag, actor, listed.inbox,
-                            identity_.activity_id("lists", tag.canonical() + " " + actor),
-                            delivery::Via::kNode, 0});
+    changes.come.push_back({tag, actor, listed.inbox, {}, delivery::Via::kNode, 0});
     changes.inboxes.push_back(listed.inbox);
   }
   return changes;
@@ -80,7 +78,10 @@ Task<Result<void>> FollowerLists::add(std::vector<delivery::Follower> followers)
   const std::vector<bool> nodes = co_await node_actors_.may_be_nodes(std::move(named));
   std::vector<delivery::Follower> believed;
   for (std::size_t i = 0; i < followers.size(); ++i) {
-    if (nodes[i]) believed.push_back(std::move(followers[i]));
+    if (!nodes[i]) continue;
+    delivery::Follower& follower = believed.emplace_back(std::move(followers[i]));
+    // What its Follow was called, others may say wrongly; an Undo that names it names the hashtag as well.
+    follower.follow_id = identity_.activity_id("lists", follower.tag.canonical() + " " + follower.actor);
   }
   CO_TRY(const std::vector<delivery::Follower> stored, co_await store_.follow(std::move(believed)));
   for (const delivery::Follower& follower : stored) followers_.add(follower);

@@ -96,11 +96,12 @@ Task<bool> RelayRedundancy::apply_list(Tag tag) {
   FollowerLists::Changes changes = lists_.changes(tag, list);
   if (!changes.come.empty()) {
     // Those at rest are asked for what was missed by themselves.
-    const std::uint64_t from = places_.is_relay_at_rest(tag) ? 0 : tended(tag).set.feed_from();
-    for (delivery::Follower& follower : changes.come) follower.since = from;
+    std::optional<std::uint64_t> from;
+    if (!places_.is_relay_at_rest(tag)) from = tended(tag).set.feed_from();
+    for (delivery::Follower& follower : changes.come) follower.since = from.value_or(0);
     const Result<void> added = co_await lists_.add(std::move(changes.come));
     if (!added) co_return false;
-    if (from != 0) co_await announcer_.push_missed(tag, std::move(changes.inboxes), from);
+    if (from) co_await announcer_.push_missed(tag, std::move(changes.inboxes), *from);
   }
   co_return true;
 }

@@ -34,9 +34,13 @@ class SwarmChecks {
       : world_(world), options_(options), tags_(std::move(tags)), rng_(rng) {}
 
   // --- who wants what, from now on -------------------------------------------------------------------------
-  void wants(std::size_t node, const std::string& tag) { wanted_[{node, tag}] = world_.loop.now(); }
+  void wants(std::size_t node, const std::string& tag) {
+    wanted_[{node, tag}] = world_.loop.now();
+    unknown_.erase({node, tag});
+  }
   void wants_no_more(std::size_t node, const std::string& tag) {
     wanted_.erase({node, tag});
+    unknown_.erase({node, tag});
     former_.emplace(node, tag);
   }
   // It was told that it wants the hashtag, or not, and failed: who knows.

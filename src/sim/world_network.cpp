@@ -17,9 +17,14 @@
 #include "sim/world_parts.hpp"
 
 namespace tagring::sim {
+namespace {
+constexpr std::size_t kBodyMax = 1U << 20U;  // bytes that a server reads, by default
+}  // namespace
 
 Task<Result<HttpResponse>> World::SimHttp::send(HttpCall call) {
   ++world_.messages;
+  if (call.body.size() > kBodyMax) co_return fail(ErrorCode::kTooLarge, "more than a server reads");
+  const std::size_t most = call.response_size_max;
   const auto name = world_.names_.find(call.url.host);
   if (name == world_.names_.end()) co_return fail(ErrorCode::kUnavailable, "no such host");
   const auto [target, target_kind] = name->second;
@@ -55,6 +60,8 @@ Task<Result<HttpResponse>> World::SimHttp::send(HttpCall call) {
   }
   co_await world_.loop.wait(owner_, box->token, deadline);
   if (!box->value) co_return fail(ErrorCode::kTimedOut, "no answer");
+  if (*box->value && (*box->value)->body.size() > most)
+    co_return fail(ErrorCode::kTooLarge, "the answer is larger than was wanted");
   co_return std::move(*box->value);
 }
 

@@ -161,6 +161,8 @@ Task<Result<void>> World::boot(std::size_t i) {
   environment.save_address_book = [meta](std::string text) {
     return meta->set("address_book", std::move(text));
   };
+  CO_TRY(environment.ahead.saved, co_await meta->get("signed_ahead"));
+  environment.ahead.save = [meta](std::string text) { return meta->set("signed_ahead", std::move(text)); };
   CO_TRY(environment.move.saved, co_await meta->get("move"));
   environment.move.save = [meta](std::string text) { return meta->set("move", std::move(text)); };
   run.node = std::make_unique<node::Node>(config_of(i), host.key, incarnation, environment);

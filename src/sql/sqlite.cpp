@@ -30,6 +30,9 @@ constexpr const char* kPragmas =
     "PRAGMA journal_size_limit = 67108864;"  // bytes the WAL keeps after a checkpoint
     "PRAGMA wal_autocheckpoint = 8192;";     // pages
 
+// Of a text that was not bound. SQLite has that number, and does not use it.
+constexpr int kHasNul = SQLITE_FORMAT;
+
 ErrorCode code_of_sqlite(int error) {
   switch (error & 0xFF) {
     case SQLITE_CORRUPT:
@@ -69,6 +72,11 @@ class SqlitePrepared final : public Prepared {
   }
   void bind(int index, std::string_view text, bool copy) override {
     if (error_ != SQLITE_OK) return;
+    // PostgreSQL has no such text, and a node must be able to move there.
+    if (text.contains('\0')) {
+      error_ = kHasNul;
+      return;
+    }
     // A null pointer would bind NULL, not the empty string.
     const char* data = text.data() != nullptr ? text.data() : "";
     error_ = sqlite3_bind_text64(handle_, index, data, text.size(), copy ? SQLITE_TRANSIENT : SQLITE_STATIC,
@@ -90,6 +98,8 @@ class SqlitePrepared final : public Prepared {
   }
   Result<bool> step() override {
     int code = error_;
+    if (code == kHasNul)
+      return fail(ErrorCode::kInvalid, fmt::format("database: a text with a NUL: {}", sql_));
     if (code == SQLITE_OK) code = sqlite3_step(handle_);
     if (code == SQLITE_ROW) return true;
     if (code == SQLITE_DONE) return false;

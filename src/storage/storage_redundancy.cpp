@@ -44,14 +44,16 @@ Task<Result<StorageRedundancy::Report>> StorageRedundancy::report(Tag tag) {
   Report report{kept_.of(tag)};
   report.bearable = options_.policy.bearable;
   bool is_owner = false;
-  const auto merged = merged_.find(tag);
-  bool all_merged = merged != merged_.end() && merged->second.version == report.set.version;
+  // As it is now: others change it while bytes are counted.
+  const auto known = merged_.find(tag);
+  const Merged merged = known == merged_.end() ? Merged() : known->second;
+  bool all_merged = known != merged_.end() && merged.version == report.set.version;
   for (const unsigned partition : redundancy::partitions_of_set(kept_.copies(), report.set.read_factor)) {
     if (!kept_.check(tag, partition)) continue;
     is_owner = true;
     CO_TRY(report.bytes[partition], co_await kept_.bytes_of(tag, partition));
     const bool stays = redundancy::StoragePolicy::stays(partition, report.set);
-    all_merged = all_merged && (!stays || merged->second.into.contains(partition));
+    all_merged = all_merged && (!stays || merged.into.contains(partition));
   }
   if (!is_owner) co_return fail(ErrorCode::kNotOwner, "this node keeps nothing of the hashtag");
   if (all_merged && kept_.of(tag).version == report.set.version) report.merged = report.set.version;

@@ -123,7 +123,7 @@ TEST_P(CopyTest, WhatCameBackInTheSourceUnderAnotherNumberStopsNoCopy) {
   copy_and_be_killed(CopyStep::Doing::kCopies, 7'000);
   {
     const auto stores = must_open(from);
-    must(stores->relay.drop_put_off(post.uri));
+    must(stores->relay.drop_put_off(post.uri, ""));
     must(stores->relay.put_off(post, at(3)));
   }
   const auto copied = copy();

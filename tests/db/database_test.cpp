@@ -308,6 +308,16 @@ class Values : public testing::TestWithParam<Dialect> {
 };
 INSTANTIATE_TEST_SUITE_P(, Values, every_database(), name_of);
 
+TEST_P(Values, ATextWithANulIsRefusedByBoth) {
+  ASSERT_TRUE(define("CREATE TABLE v(a TEXT) STRICT"));
+  const auto added = connection->query("INSERT INTO v VALUES(?)", std::string_view("x\0y", 3)).step();
+  ASSERT_FALSE(added) << "PostgreSQL could not take it when the node moves";
+  EXPECT_EQ(added.error().code, ErrorCode::kInvalid);
+  Statement count = connection->query("SELECT count(*) FROM v");
+  ASSERT_TRUE(*count.step());
+  EXPECT_EQ(count.integer(0), 0);
+}
+
 TEST_P(Values, ComeBackAsTheyWereBound) {
   ASSERT_TRUE(
       define("CREATE TABLE v(a TEXT, b BLOB, c INTEGER, d INTEGER, e TEXT, f INTEGER, g TEXT) STRICT"));

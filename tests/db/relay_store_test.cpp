@@ -261,7 +261,9 @@ TEST_P(RelayStore, WhatIsPutOffWaitsInItsOrderUntilItIsDueAndIsBounded) {
   EXPECT_TRUE(put_off("https://a.example/y", kAuthor + "2", 30));
   EXPECT_EQ(must(store().count_put_off()), delivery::Store::kPutOffOfAuthorMax + 1);
   EXPECT_TRUE(put_off("https://a.example/z", kAuthor + "2", 30));
-  must(store().drop_put_off("https://a.example/y"));
+  must(store().drop_put_off("https://a.example/y", "https://a.example/nobody"));
+  EXPECT_EQ(must(store().count_put_off()), delivery::Store::kPutOffOfAuthorMax + 2);
+  must(store().drop_put_off("https://a.example/y", ""));
   must(store().drop_put_off_of(kAuthor + "2"));
   EXPECT_EQ(must(store().count_put_off()), delivery::Store::kPutOffOfAuthorMax);
 }

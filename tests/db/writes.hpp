@@ -127,7 +127,7 @@ inline constexpr std::array kRelay = {
             delivery::PublishedPost post{of.uri, of.author, of.published, {of.tag}};
             return done(s.relay.put_off(std::move(post), moment(rng)));
           }},
-    Write{"drop_put_off", [](Stores& s, Rng& rng) { return done(s.relay.drop_put_off(event(rng).uri)); }},
+    Write{"drop_put_off", [](Stores& s, Rng& rng) { return done(s.relay.drop_put_off(event(rng).uri, "")); }},
     Write{"bury", [](Stores& s, Rng& rng) { return done(s.relay.bury(event(rng).uri, event(rng).changed)); }},
     Write{"save_consent",
           [](Stores& s, Rng& rng) {

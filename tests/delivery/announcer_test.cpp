@@ -740,6 +740,22 @@ TEST_F(AnnouncerTest, AClockThatIsSetAheadForAMinuteTakesNothingWithIt) {
   EXPECT_THAT(run(stores->relay.feed(0, 10)).value(), SizeIs(1));
 }
 
+TEST_F(AnnouncerTest, AClockThatWasSetAheadWhileTheNodeWasDownTakesNothingWithIt) {
+  follow("cats"_tag, kNode, Via::kNode);
+  web.statuses[kNode] = 503;
+  take("https://author.example/1");
+  finish(announcer.stop());
+  clock.set_skew(days(60));
+  Announcer restarted{{}, stores->relay, followers, blocks, sender, runtime};
+  ASSERT_TRUE(run(restarted.load()));
+  restarted.start();
+  loop.run_for(std::chrono::hours(20));
+  EXPECT_THAT(run(stores->relay.feed(0, 10)).value(), SizeIs(1));
+  loop.run_for(std::chrono::hours(10));
+  EXPECT_THAT(run(stores->relay.feed(0, 10)).value(), IsEmpty()) << "by now somebody would have set it right";
+  finish(restarted.stop());
+}
+
 // What was so weeks ago says nothing of who follows there now.
 TEST_F(AnnouncerTest, WhoFollowsFromAnInboxThatAllHadLeftBeginsAnew) {
   announcer.start();

@@ -5,6 +5,7 @@
 #include "delivery/role_fixture.hpp"
 #include "delivery/wire.hpp"
 #include "hashtag/tag.hpp"
+#include "storage/entries_json.hpp"
 #include "tests/tag_literal.hpp"
 
 namespace tagring::handover {
@@ -13,6 +14,7 @@ namespace {
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
+using testing::StartsWith;
 
 const RingId kKey = "cats"_tag.key();
 const RingId kOne = RingId::power_of_two(0);
@@ -285,6 +287,55 @@ TEST_F(KindsTest, WhomTheNewOwnerFollowedItselfIsNoFollower) {
   EXPECT_THAT(run(kind.absorb(&next, kFrom, {item("other.example")})), IsInvalid()) << "the same page again";
   EXPECT_THAT(run(kind.absorb(&next, kFrom, {item("n3.example")})), IsInvalid()) << "an earlier one";
   EXPECT_FALSE(run(kind.absorb(&next, kFrom, {item("other.example", "Cats")}))) << "not canonical";
+}
+
+TEST_F(KindsTest, WhatAFollowWasCalledIsNotTakenFromOthers) {
+  redundancy::RelayHints relays{2, clock, [](const Tag&) {}};
+  relay::RelayPlaces places{*rings, relays, identity.origin(), budget};
+  belief::NodeActors nodes{budget, client, runtime};
+  relay::FollowerLists lists{stores->relay, followers, places, identity, nodes, clock};
+  FollowersKind kind(stores->relay, lists, *rings, 2);
+  const auto item = [](const std::string& actor, const std::string& inbox) {
+    return json::object{{"tag", "cats"},
+                        {"actor", actor},
+                        {"inbox", inbox},
+                        {"follow_id", std::string(1, '\0') + std::string(600'000, 'x')}};
+  };
+  const std::string other = "https://other.example/actor";
+  web.statuses[other] = 503;
+  Request next = request(kCats);
+  ASSERT_TRUE(run(kind.absorb(&next, kFrom, {item(other, "https://other.example/inbox")})));
+  EXPECT_TRUE(followers.follows("cats"_tag, other));
+  const json::object page = run(kind.page(request(kCats))).value();
+  EXPECT_THAT(json::text_of(page.at("items").at(0).as_object(), "follow_id"), StartsWith(identity.origin()));
+  const std::string longer = "https://other.example/" + std::string(fediverse::kSharedIdSizeMax, 'x');
+  web.statuses[longer] = 503;
+  ASSERT_TRUE(run(kind.absorb(&next, kFrom, {item(longer, "https://other.example/inbox")})));
+  EXPECT_FALSE(followers.follows("cats"_tag, longer));
+}
+
+TEST(Pages, OfTheLongestIdsAreReadByWhoAsks) {
+  const std::string id = "https://a.example/" + std::string(fediverse::kSharedIdSizeMax - 18, 'x');
+  ASSERT_TRUE(belief::is_sound(id, id, WallTime(Duration(1))));
+  ASSERT_FALSE(belief::is_sound(id + "x", id, WallTime(Duration(1))));
+  const Tag tag = Tag::parse(std::string(250, 'a')).value();
+  const WallTime late(Duration(253'402'300'799'000));
+  const delivery::TagEvent event{tag,
+                                 delivery::Op::kRemove,
+                                 id,
+                                 id,
+                                 late,
+                                 true,
+                                 std::string(64, 'f') + " https://" + std::string(253, 'a'),
+                                 late};
+  const std::vector<delivery::FeedEntry> feed(kPage, {UINT64_MAX, event});
+  const storage::HistoryEntry entry{redundancy::Partition(tag, 127), id, id, late, true, true, late};
+  const std::vector<storage::HistoryEntry> history(kPage, entry);
+  const std::size_t most = HttpCall("POST", Url(), Instant()).response_size_max;
+  EXPECT_LT(json::serialize(json::object{{"items", delivery::to_json(feed)}}).size(), most);
+  EXPECT_LT(json::serialize(json::object{{"items", storage::to_json(history, true)}}).size() +
+                kPage * std::string_view(R"(,"heard":true)").size(),
+            most);
 }
 
 // --- requests ----------------------------------------------------------------------------------------------

@@ -300,6 +300,21 @@ TEST_F(Stranger, OneDomainThatSignsAheadLeavesRoomToOthers) {
   expect_refused(request, 503, "busy", "before this node started");
 }
 
+TEST_F(Stranger, NothingSignedAheadIsTakenWhileThatCannotBeWrittenDown) {
+  const auto rename = [&](const char* statement) {
+    const auto execute = [statement](sql::Connection& db) { return db.execute(statement); };
+    ASSERT_TRUE(run(stores->database->write(execute)));
+  };
+  const auto signed_ahead = [&](std::chrono::seconds by) {
+    return ask(signed_at(loop.wall_now() + by, alice, delete_text(alice.id + "/1", alice.id))).status;
+  };
+  rename("ALTER TABLE meta RENAME TO meta_elsewhere");
+  EXPECT_GE(signed_ahead(std::chrono::seconds(60)), 500);
+  EXPECT_GE(signed_ahead(std::chrono::seconds(30)), 500) << "it could be sent again after a restart";
+  rename("ALTER TABLE meta_elsewhere RENAME TO meta");
+  EXPECT_EQ(signed_ahead(std::chrono::seconds(40)), 202);
+}
+
 TEST_F(Stranger, TheDefaultPortIsTheSameHost) {
   HttpCall call("POST", Url::parse(origin + "/inbox").value(), loop.now());
   call.body = create_text(post);

@@ -242,6 +242,34 @@ TEST_F(ToldPosts, WhatIsAnnouncedByItsIdMayBeWhatHappened) {
   EXPECT_THAT(internet.sent_to("https://evil.example/1"), IsEmpty());
 }
 
+TEST_F(ToldPosts, WhatIsAnnouncedByTheIdOfAnActivityIsNotAskedForAgainOnceItIsPublished) {
+  serve();
+  const std::string create = "https://home.example/activities/1";
+  internet.documents[create] = with_status(503);
+  EXPECT_THAT(bring(activity("Announce", group.id, create), group).body, HasSubstr("asked later"));
+  internet.serve(create, R"({"id":")" + create + R"(","type":"Create","actor":")" + alice.id +
+                             R"(","object":")" + post.uri + R"("})");
+  settle(std::chrono::hours(1));
+  EXPECT_THAT(history("cats"), ElementsAre(post.uri));
+  EXPECT_THAT(rows("SELECT uri FROM put_off"), IsEmpty());
+}
+
+TEST_F(ToldPosts, AnEditThatBringsAHashtagBackIsAskedForLaterToo) {
+  serve();
+  bring(announce("Create", post.uri), group);
+  post.tags = {};
+  serve();
+  bring(announce("Update", post.uri), group);
+  EXPECT_THAT(history("cats"), IsEmpty());
+  internet.documents[post.uri] = with_status(503);
+  EXPECT_THAT(bring(announce("Update", post.uri), group).body, HasSubstr("asked later"));
+  post.tags = {"dogs"};
+  serve();
+  settle(std::chrono::hours(1));
+  EXPECT_THAT(history("dogs"), ElementsAre(post.uri));
+  EXPECT_THAT(rows("SELECT uri FROM put_off"), IsEmpty());
+}
+
 // Lemmy and PieFed send what is posted to a community to who follows it, and to nobody else.
 class GroupsFollowed : public ToldPosts {
  protected:
