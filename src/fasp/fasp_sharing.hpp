@@ -85,7 +85,8 @@ class FaspSharing {
   void postpone(Item item);
   void push_postponed();
   Task<Result<void>> check(std::string uri);
-  Task<Result<void>> keep(std::string uri, bool published);
+  // `looked_at` is when the look began: what is told during it may not have been seen.
+  Task<Result<void>> keep(std::string uri, bool published, WallTime looked_at);
   Task<void> finish(Item item);
   [[nodiscard]] bool takes_part(const std::string& uri, const FaspServer& teller) const;
   Task<void> upkeep();
