@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 
+#include "base/counted.hpp"
 #include "delivery/results.hpp"
 #include "federation/blocks.hpp"
 #include "federation/signed_client.hpp"
@@ -367,8 +368,10 @@ Task<Result<FaspBackfill>> FaspSharing::backfill(std::string host, std::uint64_t
   if (count == 0 || count > kBackfillMax)
     co_return fail(ErrorCode::kTooLarge, fmt::format("a backfill has 1 to {} posts", kBackfillMax));
   const FaspBackfill* before = backfill_of(host);
-  if (before != nullptr && before->more && before->received < before->wanted &&
-      clock_.wall_now() - before->since < kNewsLifetime)
+  const bool goes_on = before != nullptr && before->more && before->received < before->wanted &&
+                       clock_.wall_now() - before->since < kNewsLifetime;
+  const Held asking(asking_, host);
+  if (goes_on || !asking.is_first())
     co_return fail(ErrorCode::kConflict, "a backfill from " + host + " is under way");
   const json::object wish = {{"category", "content"},
                              {"maxCount", std::min<std::uint64_t>(count, kBatchMax)}};

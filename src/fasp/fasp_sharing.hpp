@@ -109,6 +109,7 @@ class FaspSharing {
   std::multimap<WallTime, Item> postponed_;               // by when they are due
   std::set<std::string> checking_;                        // URIs
   std::set<std::string> subscribing_;                     // hosts
+  std::set<std::string> asking_;                          // for a backfill: hosts
   std::set<std::pair<std::string, std::string>> ending_;  // hosts and subscriptions
   queues::DeliveryQueues<Item> lanes_;                    // by host of the object
   TaskGroup tasks_;

@@ -583,6 +583,12 @@ TEST_F(FaspSharing, FetchesOldPostsStepByStepUntilThereAreEnough) {
   expect_unchanged(peer, request(peer, "POST", kAnnouncements, old_posts({post.uri}, false)), 404);
 }
 
+TEST_F(FaspSharing, WhoeverAsksForOldPostsTwiceAtOnceAsksOnce) {
+  EXPECT_THAT(control_twice("/fasp/backfill", R"({"host":"social.example"})"),
+              UnorderedElementsAre(200, 409));
+  EXPECT_THAT(calls_to(peer, "/data_sharing/v0/backfill_requests"), SizeIs(1));
+}
+
 TEST_F(FaspSharing, AnEndOfOldPostsIsAnEnd) {
   control("/fasp/backfill", R"({"host":"social.example","count":1000})");
   EXPECT_EQ(announce(old_posts({post.uri}, false)), 204);

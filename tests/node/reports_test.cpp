@@ -174,6 +174,15 @@ TEST_F(Reporting, NobodyIsToldTwiceUnlessByName) {
   EXPECT_THAT(internet.posted_to(alice.inbox), SizeIs(3));
 }
 
+TEST_F(Reporting, WhoeverHandsAReportOnTwiceAtOnceTellsOnce) {
+  internet.serve(post.uri, json::serialize(note_object(post)));
+  complain("1");
+  const json::object which = {{"id", reports().front().as_object().at("id")}};
+  EXPECT_THAT(control_twice("/reports/forward", json::serialize(which)),
+              testing::UnorderedElementsAre(200, 409));
+  EXPECT_THAT(internet.posted_to(alice.inbox), SizeIs(1));
+}
+
 TEST_F(Reporting, AfterOnePostThatIsGoneTheOthersAreHandedOnAllTheSame) {
   PostText second = post;
   second.uri += "2";
