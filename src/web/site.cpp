@@ -61,6 +61,12 @@ std::string reason_of(const HttpResponse& response) {
   return fmt::format("status {}", response.status);
 }
 
+// When to ask again, if the API says so.
+void pass_wait_on(const HttpResponse& answer, HttpResponse& page) {
+  if (const auto wait = answer.headers.find("Retry-After"))
+    page.headers.set("Retry-After", std::string(*wait));
+}
+
 // " <span>77 posts in 7 days</span>"; nothing if that is not known.
 std::string used(const json::object& tag) {
   std::uint64_t posts = 0;
@@ -212,9 +218,14 @@ Task<HttpResponse> Site::home(IpAddress reader) {
 
 Task<HttpResponse> Site::search(std::string query, IpAddress reader) {
   const std::string text(cut_utf8(query_value(query, "q"), 200));
-  const HttpResponse answer = co_await ask_api("/api/v2/search?limit=20&q=" + percent_encode(text), reader);
+  HttpResponse answer;  // the API takes the search for nothing for an error
+  if (!trim(text).empty())
+    answer = co_await ask_api("/api/v2/search?limit=20&q=" + percent_encode(text), reader);
   std::string found;
-  if (const auto result = json::parse_object(answer.body); result && answer.status == 200) {
+  if (answer.status != 200) {
+    found = fmt::format("<p class=\"notice\" role=\"status\">This cannot be searched for: {}</p>",
+                        escape(reason_of(answer)));
+  } else if (const auto result = json::parse_object(answer.body)) {
     found = tag_items(json::find(*result, "hashtags"));
     json::for_each(json::find(*result, "statuses"), [&](const json::value& status) {
       if (status.is_object()) found += render_post(status.get_object(), clock_.wall_now());
@@ -228,10 +239,12 @@ Task<HttpResponse> Site::search(std::string query, IpAddress reader) {
       found = "<p class=\"notice\">Nothing was found. Perhaps this was meant:</p>" + links_to(meant);
   }
   if (found.empty()) found = "<p class=\"notice\">Nothing was found. A hashtag has at least one letter.</p>";
-  PageParts parts{.title = text + " – " + options_.authority, .search = text};
+  PageParts parts{.status = answer.status, .title = text + " – " + options_.authority, .search = text};
   parts.main =
       fmt::format("<div id=\"app\">\n<h1>Search for <bdi>{}</bdi></h1>\n{}</div>\n", escape(text), found);
-  co_return make_page(parts, options_.authority, options_.contact);
+  HttpResponse response = make_page(parts, options_.authority, options_.contact);
+  pass_wait_on(answer, response);
+  co_return response;
 }
 
 Task<HttpResponse> Site::tag(std::string rest, std::string query, IpAddress reader) {
@@ -271,8 +284,7 @@ Task<HttpResponse> Site::tag(std::string rest, std::string query, IpAddress read
       own);
   parts.main = render_tag_page(*tag, view, options_.authority, statuses, older, clock_.wall_now());
   HttpResponse response = make_page(parts, options_.authority, options_.contact);
-  if (const auto wait = answer.headers.find("Retry-After"))
-    response.headers.set("Retry-After", std::string(*wait));
+  pass_wait_on(answer, response);
   co_return response;
 }
 
