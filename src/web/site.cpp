@@ -22,6 +22,7 @@ constexpr std::string_view kAssets = "/assets/";
 constexpr std::string_view kTags = "/tags/";
 constexpr std::string_view kIcon = "/favicon.ico";  // asked for by programs that read no page
 constexpr std::size_t kListMax = 20;
+constexpr std::string_view kTrends = "/api/v1/trends/tags?limit=20";  // kListMax
 
 HttpResponse asset(std::string_view name) {
   HttpResponse response;
@@ -195,13 +196,15 @@ Task<HttpResponse> Site::ask_api(std::string target, IpAddress reader) {
 }
 
 Task<HttpResponse> Site::home(IpAddress reader) {
-  const HttpResponse answer = co_await ask_api("/api/v1/trends/tags?limit=20", reader);
+  const HttpResponse answer = co_await ask_api(std::string(kTrends), reader);
   std::string trends;
   if (const auto list = json::parse(answer.body); list && answer.status == 200) trends = tag_items(&*list);
-  std::string main =
-      "<div id=\"app\" data-home>\n<h1>Hashtags of the fediverse</h1>\n"
+  // Where the script asks for the same, which takes the place of what is drawn here.
+  std::string main = fmt::format(
+      "<div id=\"app\" data-home=\"{}\">\n<h1>Hashtags of the fediverse</h1>\n"
       "<p class=\"lead\">Every public post under a hashtag, from every server that takes part: read it here, "
-      "or follow it from your own server.</p>\n";
+      "or follow it from your own server.</p>\n",
+      escape(kTrends));
   if (!trends.empty()) main += "<h2>Active this week</h2>\n" + trends + "\n";
   PageParts parts{.title = "Hashtags of the fediverse – " + options_.authority};
   const std::string actor = options_.origin + "/actor";

@@ -287,6 +287,49 @@ test("what the node has drawn stays while the timeline cannot be read", () =>
     await page.getByRole("feed").waitFor();
   }));
 
+test("as many hashtags are active when the script has taken over as the node has drawn", () =>
+  visit({}, async (page) => {
+    const tags = Array.from({ length: 15 }, (_, i) => `active${i}`);
+    tell(world, "subscribe", ...tags);
+    await page.goto("/");
+    await subscribed(page, tags);
+    await control("/post", { domain: "oak.example", text: tags.map((tag) => `#${tag}`).join(" ") });
+    const count = async (target) => (await (await fetch(target)).json()).length;
+    for (const end = Date.now() + 90_000; Date.now() < end; await page.waitForTimeout(100))
+      if ((await page.evaluate(count, "/api/v1/trends/tags?limit=20")) >= tags.length) break;
+    let answer;
+    const asked = new Promise((resolve) => (answer = resolve));
+    await page.route(/api\/v1\/trends/, async (route) => {
+      await asked;
+      await route.continue();
+    });
+    await page.goto("/");
+    const drawn = await page.locator(".tag-list > li").count();
+    assert.ok(drawn >= tags.length, `${drawn} hashtags`);
+    answer();
+    await page.locator(".bars").first().waitFor();
+    assert.equal(await page.locator(".tag-list > li").count(), drawn);
+  }));
+
+test("the hashtags that the node has drawn stay while it answers nothing else", () =>
+  visit({}, async (page) => {
+    await page.clock.install();
+    let asked = 0;
+    await page.route(/api\/v1\/trends/, (route) => (++asked < 3 ? route.fulfill({ status: 429, json: { error: "later" } }) : route.continue()));
+    await page.goto("/");
+    const active = page.locator(".tag-list > li");
+    const drawn = await active.count();
+    assert.ok(drawn > 0);
+    await loaded(page);
+    assert.equal(await active.count(), drawn);
+    assert.equal(await page.locator(".bars").count(), 0);
+    for (let i = 0; i < 2; ++i) {
+      await page.clock.fastForward(20_000);
+      await loaded(page);
+    }
+    await page.locator(".bars").first().waitFor();
+  }));
+
 test("who is writing when the script is ready loses nothing of it", () =>
   visit({}, async (page) => {
     let answer;
