@@ -4,7 +4,7 @@ import { useState } from "preact/hooks";
 import { ask } from "./admin_api.ts";
 import { age } from "./age.ts";
 import { useAsk, useChange } from "./hooks.ts";
-import { actionColumn, field, Listing, number, Problem, submit } from "./parts.tsx";
+import { Action, actionColumn, field, Listing, number, Problem, submit } from "./parts.tsx";
 
 interface Block {
   kind: string;
@@ -106,9 +106,7 @@ function Import({ change }: { change: Change }) {
           <Names head="Followers that would be removed" names={draft.effect.followers} />
           <Names head="Left out of it" names={draft.effect.skipped} />
           <div class="row">
-            <button type="button" class="danger" onClick={() => void confirmed()}>
-              Import
-            </button>
+            <Action act={confirmed}>Import</Action>
             <button type="button" class="quiet" onClick={() => setDraft(undefined)}>
               Leave it
             </button>

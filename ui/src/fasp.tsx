@@ -3,7 +3,7 @@
 import { useState } from "preact/hooks";
 import { age } from "./age.ts";
 import { useAsk, useChange } from "./hooks.ts";
-import { actionColumn, Confirm, field, Listing, number, submit } from "./parts.tsx";
+import { Action, actionColumn, Confirm, field, Listing, number, submit } from "./parts.tsx";
 
 interface Server {
   host: string;
@@ -15,14 +15,14 @@ interface Server {
   hashtags: string[];
 }
 
-function OldPosts({ server, ask }: { server: Server; ask: (count: number) => void }) {
+function OldPosts({ server, ask }: { server: Server; ask: (count: number) => unknown }) {
   const { backfill, host, capabilities } = server;
   if (backfill) return <>{`${number.format(backfill.received)} of ${number.format(backfill.wanted)}${backfill.done ? ", done" : ""}`}</>;
   if (!capabilities.includes("data_sharing")) return <>none</>;
   return (
-    <button type="button" class="quiet" onClick={() => ask(1000)}>
+    <Action quiet act={() => ask(1000)}>
       Ask for 1,000<span class="hidden"> old posts of {host}</span>
-    </button>
+    </Action>
   );
 }
 
@@ -47,7 +47,7 @@ export function FaspPanel() {
         <button>Register</button>
       </form>
       {leaving && (
-        <Confirm question={`End all dealings with ${leaving}?`} yes="Remove it" onNo={() => setLeaving(undefined)} onYes={() => void remove()}>
+        <Confirm question={`End all dealings with ${leaving}?`} yes="Remove it" onNo={() => setLeaving(undefined)} onYes={remove}>
           Subscriptions and keys are forgotten; what was published stays. To come back, it must be registered and accepted again.
         </Confirm>
       )}
@@ -76,7 +76,7 @@ export function FaspPanel() {
               ),
           },
           { head: "Hashtags", cell: (row) => number.format(row.hashtags.length), right: true },
-          { head: "Old posts", cell: (row) => <OldPosts server={row} ask={(count) => void change("/fasp/backfill", { host: row.host, count })} /> },
+          { head: "Old posts", cell: (row) => <OldPosts server={row} ask={(count) => change("/fasp/backfill", { host: row.host, count })} /> },
           { head: "Fingerprint", cell: (row) => <code class="words">{row.fingerprint}</code> },
           { head: "Since", cell: (row) => age(new Date(row.since)) },
           actionColumn<Server>(

@@ -944,6 +944,29 @@ test("reports show what they are about, are told to the author's server, and clo
     assert.equal(await page.getByRole("button", { name: /report 6/ }).count(), 0);
   }));
 
+test("what a click has begun is not begun again while it is under way", () =>
+  visit({ viewport: { width: 1000, height: 900 } }, async (page) => {
+    const report = { id: 7, at: new Date().toISOString(), from: "https://elm.example/actor", comment: "", about: ["https://oak.example/notes/1"], forwarded: [], open: true };
+    await page.route("**/admin/reports", (route) => route.fulfill({ json: { reports: [report] } }));
+    let asked = 0;
+    let begin;
+    const begun = new Promise((resolve) => (begin = resolve));
+    await page.route("**/admin/reports/forward", (route) => {
+      asked += 1;
+      begin(route);
+    });
+    await administer(page, "Reports", world);
+    const button = page.getByRole("button", { name: "Tell its server of what report 7 is about" });
+    await button.click();
+    const route = await begun;
+    await page.locator("td button:disabled").waitFor();
+    await button.click({ force: true });
+    await page.waitForTimeout(200);
+    assert.equal(asked, 1);
+    await route.fulfill({ json: {} });
+    await page.locator("td button:disabled").waitFor({ state: "detached" });
+  }));
+
 test("servers that use the node as a FASP show what they have activated, and go after a question", () =>
   visit({ viewport: { width: 1000, height: 900 } }, async (page) => {
     const server = { fingerprint: "rAnDoM+fingerprint/of=44+letters0123456789abc", since: new Date().toISOString(), hashtags: [], capabilities: [] };
