@@ -3,7 +3,7 @@
 import { useState } from "preact/hooks";
 import { age } from "./age.ts";
 import { useAsk, useChange } from "./hooks.ts";
-import { Action, actionColumn, Confirm, field, Listing, number, submit } from "./parts.tsx";
+import { Action, actionColumn, Confirm, field, Listing, Notes, number, submit } from "./parts.tsx";
 
 interface Server {
   host: string;
@@ -13,7 +13,10 @@ interface Server {
   capabilities: string[];
   backfill?: { wanted: number; received: number; done: boolean };
   hashtags: string[];
+  refused: boolean; // it does not know this node any more
 }
+
+const deleteThere = "Delete this node from its list of FASPs there, or others after it may hear nothing.";
 
 function OldPosts({ server, ask }: { server: Server; ask: (count: number) => unknown }) {
   const { backfill, host, capabilities } = server;
@@ -30,8 +33,15 @@ export function FaspPanel() {
   const { data, problem, again } = useAsk<{ servers: Server[] }>("/fasp", 5);
   const [failed, change] = useChange(again);
   const [leaving, setLeaving] = useState<string>();
+  const [notes, setNotes] = useState<string[]>([]);
+  const register = submit(async (form) => {
+    const answer = await change<{ host: string; had_it_before: boolean }>("/fasp/register", { server: field(form, "server") });
+    setNotes(answer?.had_it_before ? [`${answer.host} has this node of before still, and goes on telling that one. ${deleteThere}`] : []);
+    return answer;
+  });
   const remove = async () => {
-    if (leaving) await change("/fasp/remove", { host: leaving });
+    const answer = leaving && (await change<{ told: boolean }>("/fasp/remove", { host: leaving }));
+    setNotes(answer && !answer.told ? [`${leaving} could not be told, and goes on sending. ${deleteThere}`] : []);
     setLeaving(undefined);
   };
   return (
@@ -39,13 +49,14 @@ export function FaspPanel() {
       <p class="lead">
         A server can tell this node of its posts, and be told of others, as a Fediverse Auxiliary Service Provider. Ask it here; then its administrator compares the fingerprint and accepts.
       </p>
-      <form class="row" onSubmit={submit((form) => change("/fasp/register", { server: field(form, "server") }))}>
+      <form class="row" onSubmit={register}>
         <label>
           Server
           <input name="server" placeholder="social.example" autocapitalize="none" required />
         </label>
         <button>Register</button>
       </form>
+      <Notes texts={notes} />
       {leaving && (
         <Confirm question={`End all dealings with ${leaving}?`} yes="Remove it" onNo={() => setLeaving(undefined)} onYes={remove}>
           Subscriptions and keys are forgotten; what was published stays. To come back, it must be registered and accepted again.
@@ -57,7 +68,15 @@ export function FaspPanel() {
         rows={data?.servers}
         empty="No server uses this node as a FASP."
         columns={[
-          { head: "Server", cell: (row) => row.host },
+          {
+            head: "Server",
+            cell: (row) => (
+              <>
+                {row.host}
+                {row.refused && <span class="bad words"> does not know this node any more: remove it, and register it again</span>}
+              </>
+            ),
+          },
           {
             head: "Has activated",
             cell: (row) =>

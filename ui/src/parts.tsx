@@ -94,6 +94,21 @@ export function Problem({ text }: { text: string }) {
   );
 }
 
+/** What the node says beside its answer, of what is to be known or done. */
+export function Notes({ texts }: { texts: string[] }) {
+  return (
+    <div role="status">
+      {texts.map((text) => (
+        <p class="notice words" key={text}>
+          {text}
+        </p>
+      ))}
+    </div>
+  );
+}
+
+export const everyServerOf = (ending: string) => `Every server of this ending falls under it: ${ending}`;
+
 export const Tag = ({ name }: { name: string }) => (
   <a class="tag" href={`/tags/${encodeURIComponent(name)}`}>
     <bdi>#{name}</bdi>

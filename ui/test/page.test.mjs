@@ -851,6 +851,17 @@ test("a hashtag that the administrator blocks is not shown any more", () =>
     await reader.context().close();
   }));
 
+test("who blocks more than was meant is told so", () =>
+  visit({ viewport: { width: 1000, height: 900 } }, async (page) => {
+    const effect = { fresh: 1, known: 0, lifted: [], followers: [], instances: [], skipped: [], suffixes: ["example"], own: ["oak.example is an instance of this node's own"] };
+    await page.route("**/admin/blocks/add", (route) => route.fulfill({ json: effect }));
+    await administer(page, "Blocks", world);
+    await page.getByLabel("Name", { exact: true }).fill("example");
+    await page.getByRole("button", { name: "Block", exact: true }).click();
+    await page.getByText("Every server of this ending falls under it: example").waitFor();
+    await page.getByText("Warning: oak.example is an instance").waitFor();
+  }));
+
 test("a list says what it would do before it is imported, and instances are kept apart", () =>
   visit({ viewport: { width: 1000, height: 900 } }, async (page) => {
     await administer(page, "Blocks", world);
@@ -973,15 +984,16 @@ test("servers that use the node as a FASP show what they have activated, and go 
     const servers = [
       { ...server, host: "oak.example", completion_url: "https://oak.example/admin/fasp" },
       { ...server, host: "elm.example", completion_url: "", capabilities: ["data_sharing"], hashtags: ["cats"], backfill: { wanted: 1000, received: 200, done: false } },
-      { ...server, host: "yew.example", completion_url: "javascript:1", capabilities: ["data_sharing"] },
+      { ...server, host: "yew.example", completion_url: "javascript:1", capabilities: ["data_sharing"], refused: true },
     ];
     const asked = [];
     await page.route("**/admin/fasp", (route) => route.fulfill({ json: { servers } }));
     await page.route("**/admin/fasp/*", (route) => {
       asked.push([new URL(route.request().url()).pathname, route.request().postDataJSON()]);
-      return route.fulfill({ json: {} });
+      return route.fulfill({ json: { host: "ash.example", had_it_before: true, told: false } });
     });
     await administer(page, "FASP", world);
+    await page.getByRole("row", { name: /yew\.example does not know this node any more/ }).waitFor();
     assert.equal(await page.getByRole("link", { name: "go on there" }).getAttribute("href"), "https://oak.example/admin/fasp");
     await page.getByRole("row", { name: /elm\.example data sharing 1 200 of 1,000/ }).waitFor();
     assert.deepEqual(await violations(page), []);
@@ -992,6 +1004,11 @@ test("servers that use the node as a FASP show what they have activated, and go 
     await page.getByRole("button", { name: "Remove it" }).click();
     await page.getByRole("dialog").waitFor({ state: "detached" });
     assert.deepEqual(asked, [["/admin/fasp/backfill", { host: "yew.example", count: 1000 }], ["/admin/fasp/remove", { host: "oak.example" }]]);
+    await page.getByText("oak.example could not be told, and goes on sending.").waitFor();
+    await page.getByLabel("Server").fill("ash.example");
+    await page.getByRole("button", { name: "Register" }).click();
+    await page.getByText("ash.example has this node of before still").waitFor();
+    assert.equal(await page.getByText("could not be told").count(), 0);
   }));
 
 test("the ring shows this node among its neighbours", () =>
