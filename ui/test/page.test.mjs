@@ -895,6 +895,31 @@ test("a list says what it would do before it is imported, and instances are kept
     await page.getByText("No instances are kept apart.").waitFor();
   }));
 
+test("instances show how they are connected, and only who waits for the administrator is said to", () =>
+  visit({ viewport: { width: 1000, height: 900 } }, async (page) => {
+    const row = { publishes: false, receives: false, decided: false, links: [], hashtags: 0, blocked: false, refuses: false, follows: 0 };
+    const link = { actor: "https://elm.example/actor", relay: `${world.node}/actor`, style: "mastodon", accepted: true };
+    const instances = [
+      { ...row, host: "ash.example", follows: 3, refuses: true },
+      { ...row, host: "elm.example", links: [{ ...link, accepted: false }] },
+      { ...row, host: "fir.example", decided: true, blocked: true, links: [{ ...link, relay: `${world.node}/tag/cats` }] },
+      { ...row, host: "yew.example", decided: true, links: [{ ...link, actor: "https://yew.example/@me", style: "person", followed_back: "waits" }] },
+    ];
+    await page.route("**/admin/instances", (route) => route.fulfill({ json: { instances } }));
+    await page.route("**/admin/instances/permit", (route) => route.fulfill({ json: { host: "example", added: false, suffix: true } }));
+    await administer(page, "Instances", world);
+    await page.getByRole("row", { name: /ash\.example not as a relay, 3 follows of hashtags, refuses what this node sends 0.*not asked/ }).waitFor();
+    await page.getByRole("row", { name: /elm\.example mastodon \(waits for you\) 0.*waits for you/ }).waitFor();
+    await page.getByRole("row", { name: /fir\.example blocked, mastodon #cats 0.*decided/ }).waitFor();
+    await page.getByRole("row", { name: /yew\.example person https:\/\/yew\.example\/@me \(waits for them to accept\) 0.*decided/ }).waitFor();
+    assert.equal(await page.getByRole("cell", { name: "waits for you", exact: true }).count(), 1);
+    assert.deepEqual(await violations(page), []);
+    await page.getByLabel("Instance", { exact: true }).fill("example");
+    await page.getByRole("button", { name: "Allow" }).click();
+    await page.getByText("Every server of this ending falls under it: example").waitFor();
+    await page.getByText("example does not use this node as a relay now").waitFor();
+  }));
+
 test("histories under way show how far they are, and can be cancelled", () =>
   visit({ viewport: { width: 1000, height: 900 } }, async (page) => {
     const replay = { host: "oak.example", tag: "caturday", order: "newest_first", sent: 30, skipped: 10, estimated: 100, per_minute: 60, authors_per_day: 4, started: new Date().toISOString() };
@@ -1005,7 +1030,7 @@ test("servers that use the node as a FASP show what they have activated, and go 
     await page.getByRole("dialog").waitFor({ state: "detached" });
     assert.deepEqual(asked, [["/admin/fasp/backfill", { host: "yew.example", count: 1000 }], ["/admin/fasp/remove", { host: "oak.example" }]]);
     await page.getByText("oak.example could not be told, and goes on sending.").waitFor();
-    await page.getByLabel("Server").fill("ash.example");
+    await page.getByLabel("Server", { exact: true }).fill("ash.example");
     await page.getByRole("button", { name: "Register" }).click();
     await page.getByText("ash.example has this node of before still").waitFor();
     assert.equal(await page.getByText("could not be told").count(), 0);
