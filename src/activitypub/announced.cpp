@@ -91,9 +91,10 @@ const Announced::One* Announced::find(const std::string& id) const {
   return shown == shown_.end() || clock_.now() - shown->second.shown > kShown ? nullptr : &shown->second;
 }
 
-std::string Announced::post_of(const std::string& id) const {
+std::optional<Announced::Named> Announced::named_by(const std::string& id) const {
   const One* found = find(id);
-  return found == nullptr ? std::string() : found->uri;
+  if (found == nullptr) return std::nullopt;
+  return Named{found->actor, found->uri};
 }
 
 Task<HttpResponse> Announced::answer(HttpRequest request) {

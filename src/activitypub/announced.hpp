@@ -4,6 +4,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -42,8 +43,12 @@ class Announced {
   // A replay sends the post by an announcement of that id by that actor of this node.
   void note_replayed(std::string id, std::string actor, const storage::HistoryEntry& post);
 
-  // The post that an announcement of that id is of; empty if it is not known.
-  [[nodiscard]] std::string post_of(const std::string& id) const;
+  struct Named {
+    std::string actor;
+    std::string post;
+  };
+  // Who announces what by that id, if that is known.
+  [[nodiscard]] std::optional<Named> named_by(const std::string& id) const;
 
   static constexpr std::string_view kPath = "/announces/";
   // GET of an id. 404 for what is not announced any more, or not known.

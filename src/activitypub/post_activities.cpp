@@ -75,12 +75,18 @@ Task<HttpResponse> PostActivities::announced(fediverse::Announce announce) {
 
 Task<HttpResponse> PostActivities::reported(fediverse::Flag flag, std::string activity,
                                             std::string reporter) {
-  // Mastodon names what it has of the reported actor: announcements, which say nothing to who reads that.
-  for (std::size_t i = 0; i < flag.objects.size(); ++i) {
-    std::string post = announced_.post_of(flag.objects[i]);
-    if (!post.empty() && std::ranges::find(flag.objects, post) == flag.objects.end())
-      flag.objects.insert(flag.objects.begin() + static_cast<std::ptrdiff_t>(++i), std::move(post));
+  std::vector<std::string> about;
+  const auto add = [&about](std::string uri) {
+    if (std::ranges::find(about, uri) == about.end()) about.push_back(std::move(uri));
+  };
+  for (std::string& object : flag.objects) {
+    // Mastodon names what it has of the reported actor: announcements, which say nothing to who reads that,
+    // and would leave no room for the posts.
+    std::optional<Announced::Named> announcement = announced_.named_by(object);
+    if (announcement) add(std::move(announcement->actor));
+    add(announcement ? std::move(announcement->post) : std::move(object));
   }
+  flag.objects = std::move(about);
   co_return respond(co_await reports_.take(std::move(flag), std::move(activity), std::move(reporter)));
 }
 

@@ -106,7 +106,7 @@ void print_row(const json::object& item) {
   if (const std::string until = json::text_of(item, "waits_until"); !until.empty())
     note = "waits until " + until;
   if (const std::string since = json::text_of(item, "failing_since"); !since.empty())
-    note = "fails since " + since;
+    note = fmt::format("fails since {}{}{}", since, note.empty() ? "" : ", ", note);
   fmt::print(kRow, json::text_of(item, "host"), "#" + json::text_of(item, "tag"),
              json::text_of(item, "state"),
              fmt::format("{}/{}", number_of(item, "sent"), number_of(item, "estimated")),

@@ -1,5 +1,7 @@
 #include "db/instance_store.hpp"
 
+#include "db/partials.hpp"
+
 namespace tagring::db {
 
 using namespace sql;
@@ -69,12 +71,14 @@ Task<Result<void>> SqliteInstanceStore::save_link(Link link) {
   });
 }
 
-Task<Result<void>> SqliteInstanceStore::drop_link(std::string actor, std::string relay) {
-  return database_.write(
-      [actor = std::move(actor), relay = std::move(relay)](Connection& db) -> Result<void> {
-        TRY_VOID(db.run("DELETE FROM links WHERE actor = ? AND relay = ?", actor, relay));
-        return {};
-      });
+Task<Result<void>> SqliteInstanceStore::drop_link(std::string actor, std::string relay,
+                                                  std::optional<delivery::Store::FormerServer> left) {
+  return database_.write([actor = std::move(actor), relay = std::move(relay),
+                          left = std::move(left)](Connection& db) -> Result<void> {
+    TRY_VOID(db.run("DELETE FROM links WHERE actor = ? AND relay = ?", actor, relay));
+    if (!left) return {};
+    return note_former(db, left->key, left->inbox);
+  });
 }
 
 Task<Result<std::vector<Link>>> SqliteInstanceStore::links() {

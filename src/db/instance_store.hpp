@@ -1,6 +1,7 @@
 // instances::InstanceStore on SQLite.
 #pragma once
 
+#include "delivery/store.hpp"
 #include "instances/instance_store.hpp"
 #include "sql/database.hpp"
 
@@ -14,7 +15,8 @@ class SqliteInstanceStore final : public instances::InstanceStore {
   Task<Result<void>> permit(instances::Permission permission) override;
   Task<Result<std::vector<instances::Permission>>> permissions() override;
   Task<Result<void>> save_link(instances::Link link) override;
-  Task<Result<void>> drop_link(std::string actor, std::string relay) override;
+  Task<Result<void>> drop_link(std::string actor, std::string relay,
+                               std::optional<delivery::Store::FormerServer> left) override;
   Task<Result<std::vector<instances::Link>>> links() override;
   Task<Result<void>> save_own_follow(instances::OwnFollow follow) override;
   Task<Result<void>> drop_own_follow(std::string actor, std::string object) override;

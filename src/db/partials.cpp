@@ -79,6 +79,16 @@ Result<std::vector<std::string>> collections_without_followers(Connection& db) {
                                [](const Statement& row) { return row.text(0); });
 }
 
+}  // namespace
+
+Result<Partial> load_partial(Connection& db, const PartialKey& key) {
+  Statement row =
+      db.query("SELECT digest, count, octets FROM partials WHERE collection = ? AND authority = ?",
+               key.collection, key.authority);
+  TRY(const bool found, row.step());
+  return found ? partial_at(row, 0) : Partial();
+}
+
 Result<void> note_former(Connection& db, const PartialKey& key, const std::string& inbox) {
   // With a number of its own: it is the last to leave.
   TRY_VOID(db.run("DELETE FROM former_servers WHERE collection = ? AND authority = ?", key.collection,
@@ -88,16 +98,6 @@ Result<void> note_former(Connection& db, const PartialKey& key, const std::strin
   TRY_VOID(db.run("DELETE FROM former_servers WHERE seq <= (SELECT max(seq) FROM former_servers) - ?",
                   delivery::Store::kFormerServersMax));
   return {};
-}
-
-}  // namespace
-
-Result<Partial> load_partial(Connection& db, const PartialKey& key) {
-  Statement row =
-      db.query("SELECT digest, count, octets FROM partials WHERE collection = ? AND authority = ?",
-               key.collection, key.authority);
-  TRY(const bool found, row.step());
-  return found ? partial_at(row, 0) : Partial();
 }
 
 Result<void> count_follower(Connection& db, const Follower& follower, bool enters) {

@@ -10,6 +10,8 @@ namespace tagring::db {
 Result<delivery::Partial> load_partial(sql::Connection& db, const delivery::PartialKey& key);
 // The follower was not there before, or is not any more.
 Result<void> count_follower(sql::Connection& db, const delivery::Follower& follower, bool enters);
+// As the last of delivery::Store::former_servers().
+Result<void> note_former(sql::Connection& db, const delivery::PartialKey& key, const std::string& inbox);
 // See delivery::Store::check_partials.
 Result<delivery::Store::PartialsCheck> check_all_partials(sql::Connection& db);
 

@@ -235,6 +235,7 @@ class Store {
   // Computes all of them anew. One long job: about three seconds for a million followers.
   virtual Task<Result<PartialsCheck>> check_partials() = 0;
   // Servers of which nobody follows a collection any more, the last kFormerServersMax of them, as they left.
+  // Of the node's own actor also some where others follow it still, or again.
   struct FormerServer {
     PartialKey key;
     std::string inbox;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/bytes.hpp"
+#include "base/counted.hpp"
 #include "http/http_error.hpp"
 
 namespace tagring::fasp {
@@ -76,12 +77,19 @@ Task<HttpResponse> FaspHashtags::answer(std::string host, std::string method, st
 Task<HttpResponse> FaspHashtags::subscribe(std::string host, Tag tag) {
   const Result<void> offered = blocks_.check_tag(tag.canonical());
   if (!offered) co_return error_response(offered.error());
-  const std::vector<std::string> before = hashtags(host);
-  if (std::ranges::find(before, tag.canonical()) != before.end()) co_return no_content();
-  if (before.size() >= tags_max_) co_return denied("no more hashtags are served to one server");
   const std::string base = servers_.find(host)->base_url;
-  tags_[base] = {before.begin(), before.end()};
-  tags_[base].insert(tag.canonical());
+  const auto is_gone = [&](const std::string& name) {
+    return !followers_.all().follows(Tag::from_canonical(name), base);
+  };
+  std::set<std::string>& tags = tags_[base];
+  if (writing_ == 0) std::erase_if(tags, is_gone);  // else it may be about to follow
+  if (!tags.contains(tag.canonical())) {
+    if (tags.size() >= tags_max_) co_return denied("no more hashtags are served to one server");
+    tags.insert(tag.canonical());
+  } else if (!is_gone(tag.canonical())) {
+    co_return no_content();
+  }
+  const Counted writing(writing_);
   std::vector<delivery::Follower> followers = {
       {tag, base, base + std::string(kTagAnnouncements), "", delivery::Via::kFasp, 0}};
   const Result<void> done = co_await followers_.follow(std::move(followers));
@@ -100,8 +108,9 @@ Task<Result<void>> FaspHashtags::forget(std::string host) {
   const FaspServer* server = servers_.find(host);
   if (server == nullptr) co_return Result<void>();
   std::vector<std::pair<Tag, std::string>> pairs;
-  for (std::string& tag : hashtags(host))
-    pairs.emplace_back(Tag::from_canonical(std::move(tag)), server->base_url);
+  // With those that are about to follow.
+  for (const std::string& tag : tags_[server->base_url])
+    pairs.emplace_back(Tag::from_canonical(tag), server->base_url);
   tags_.erase(server->base_url);
   history_.forget(host);
   if (pairs.empty()) co_return Result<void>();

@@ -62,6 +62,7 @@ class FaspHashtags {
   const instances::Instances& instances_;
   const federation::Blocks& blocks_;
   std::map<std::string, std::set<std::string>> tags_;  // by the server's base URL; some may be gone since
+  std::size_t writing_ = 0;                            // subscriptions on their way to the followers
 };
 
 }  // namespace tagring::fasp

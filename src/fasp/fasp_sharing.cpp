@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 
+#include "base/counted.hpp"
 #include "delivery/results.hpp"
 #include "federation/blocks.hpp"
 #include "federation/signed_client.hpp"
@@ -251,16 +252,17 @@ Task<Result<bool>> FaspSharing::look_at_news(Item item) {
   }
   const bool may_be_stale = clock_.wall_now() < news.since + kLookAgain;
   CO_TRY(const std::optional<FaspPost> known, co_await store_.find_post(news.uri));
-  if (known && known->checked > news.since && may_be_stale) co_return true;  // several servers told of it
+  // Several servers told of it. But a change may not have been seen, if what was seen was of a cache.
+  if (known && known->checked > news.since && may_be_stale) co_return !item.is_edit && !news.gone;
+  const WallTime begun = clock_.wall_now();
   CO_TRY(const Shared found, co_await posts_.shared(news.uri, known.has_value()));
-  CO_TRY_VOID(co_await keep(news.uri, found == Shared::kPublished));
+  CO_TRY_VOID(co_await keep(news.uri, found == Shared::kPublished, begun));
   co_return !may_be_stale || (found != Shared::kUnwanted && !item.is_edit && !known);
 }
 
-Task<Result<void>> FaspSharing::keep(std::string uri, bool published) {
+Task<Result<void>> FaspSharing::keep(std::string uri, bool published, WallTime looked_at) {
   if (!published) co_return co_await store_.drop_post(std::move(uri));
-  const WallTime now = clock_.wall_now();
-  co_return co_await store_.save_post({std::move(uri), now, now + kCheckEvery});
+  co_return co_await store_.save_post({std::move(uri), looked_at, looked_at + kCheckEvery});
 }
 
 // --- looking again -----------------------------------------------------------------------------------------
@@ -272,8 +274,9 @@ Task<Result<void>> FaspSharing::check(std::string uri) {
     post->due = clock_.wall_now() + kCheckEvery;
     co_return co_await store_.save_post(*post);
   }
+  const WallTime begun = clock_.wall_now();
   const Result<Shared> found = co_await posts_.shared(uri, /*by_sharing=*/true);
-  if (found) co_return co_await keep(std::move(uri), *found == Shared::kPublished);
+  if (found) co_return co_await keep(std::move(uri), *found == Shared::kPublished, begun);
   const WallTime now = clock_.wall_now();
   if (now - post->checked > kPatience) {
     CO_TRY_VOID(co_await posts_.take_out(uri));
@@ -365,8 +368,10 @@ Task<Result<FaspBackfill>> FaspSharing::backfill(std::string host, std::uint64_t
   if (count == 0 || count > kBackfillMax)
     co_return fail(ErrorCode::kTooLarge, fmt::format("a backfill has 1 to {} posts", kBackfillMax));
   const FaspBackfill* before = backfill_of(host);
-  if (before != nullptr && before->more && before->received < before->wanted &&
-      clock_.wall_now() - before->since < kNewsLifetime)
+  const bool goes_on = before != nullptr && before->more && before->received < before->wanted &&
+                       clock_.wall_now() - before->since < kNewsLifetime;
+  const Held asking(asking_, host);
+  if (goes_on || !asking.is_first())
     co_return fail(ErrorCode::kConflict, "a backfill from " + host + " is under way");
   const json::object wish = {{"category", "content"},
                              {"maxCount", std::min<std::uint64_t>(count, kBatchMax)}};

@@ -85,7 +85,8 @@ class FaspSharing {
   void postpone(Item item);
   void push_postponed();
   Task<Result<void>> check(std::string uri);
-  Task<Result<void>> keep(std::string uri, bool published);
+  // `looked_at` is when the look began: what is told during it may not have been seen.
+  Task<Result<void>> keep(std::string uri, bool published, WallTime looked_at);
   Task<void> finish(Item item);
   [[nodiscard]] bool takes_part(const std::string& uri, const FaspServer& teller) const;
   Task<void> upkeep();
@@ -108,6 +109,7 @@ class FaspSharing {
   std::multimap<WallTime, Item> postponed_;               // by when they are due
   std::set<std::string> checking_;                        // URIs
   std::set<std::string> subscribing_;                     // hosts
+  std::set<std::string> asking_;                          // for a backfill: hosts
   std::set<std::pair<std::string, std::string>> ending_;  // hosts and subscriptions
   queues::DeliveryQueues<Item> lanes_;                    // by host of the object
   TaskGroup tasks_;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "base/result.hpp"
 #include "base/task.hpp"
 #include "base/time.hpp"
+#include "delivery/store.hpp"
 
 namespace tagring::instances {
 
@@ -78,7 +80,9 @@ class InstanceStore {
   virtual Task<Result<void>> permit(Permission permission) = 0;  // by host
   virtual Task<Result<std::vector<Permission>>> permissions() = 0;
   virtual Task<Result<void>> save_link(Link link) = 0;  // by (actor, relay)
-  virtual Task<Result<void>> drop_link(std::string actor, std::string relay) = 0;
+  // `left`: the server of who followed the node's own actor; it is one of delivery::Store::former_servers().
+  virtual Task<Result<void>> drop_link(std::string actor, std::string relay,
+                                       std::optional<delivery::Store::FormerServer> left) = 0;
   virtual Task<Result<std::vector<Link>>> links() = 0;
   virtual Task<Result<void>> save_own_follow(OwnFollow follow) = 0;  // by (actor, object)
   virtual Task<Result<void>> drop_own_follow(std::string actor, std::string object) = 0;

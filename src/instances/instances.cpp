@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "delivery/wire.hpp"
+#include "followers/authority.hpp"
 
 namespace tagring::instances {
 namespace {
@@ -181,7 +182,7 @@ Task<void> Instances::drop_expired() {
     if (!link.accepted && link.since < latest) expired.push_back(link);
   for (const Link& link : expired) {
     // If it fails, the next start has it again, and the next stranger lets it go again.
-    (void)co_await store_.drop_link(link.actor, link.relay);
+    (void)co_await store_.drop_link(link.actor, link.relay, std::nullopt);
     forget(link);
   }
 }
@@ -189,6 +190,12 @@ Task<void> Instances::drop_expired() {
 // And not the public collection.
 bool Instances::follows_own_actor(const Link& link) const {
   return link.accepted && link.style != Style::kMastodon && link.relay == identity_.actor();
+}
+
+std::optional<delivery::Store::FormerServer> Instances::left_by(const Link& link) const {
+  const auto authority = followers::Authority::of(link.actor);
+  if (!authority || !follows_own_actor(link)) return std::nullopt;
+  return delivery::Store::FormerServer{{std::string(), authority->text()}, link.delivery_inbox};
 }
 
 void Instances::keep(Link link) {
@@ -329,7 +336,7 @@ Task<Result<void>> Instances::unfollow(std::string actor, std::optional<std::str
     } else {
       CO_TRY_VOID(co_await drop_tags(link.actor, tags_of(link)));
     }
-    CO_TRY_VOID(co_await store_.drop_link(link.actor, link.relay));
+    CO_TRY_VOID(co_await store_.drop_link(link.actor, link.relay, left_by(link)));
     forget(link);
     const auto own = own_follows_.find({link.relay, link.actor});
     if (own != own_follows_.end()) {

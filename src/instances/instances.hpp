@@ -209,6 +209,8 @@ class Instances {
   void keep(Link link);
   void forget(const Link& link);
   [[nodiscard]] bool follows_own_actor(const Link& link) const;
+  // Its server, if it follows the node's own actor.
+  [[nodiscard]] std::optional<delivery::Store::FormerServer> left_by(const Link& link) const;
   [[nodiscard]] const Link* link_of(const std::string& host) const;
   Task<Result<void>> settle(Link link);
   Task<Result<void>> accept(Link link);

@@ -116,7 +116,7 @@ Task<Result<void>> Node::start() {
   }
   parts_->handover.reassign.start(parts_->rings.service);  // it knows by now where it stands
   parts_->relay.announcer.start();
-  parts_->relay.followers.start();
+  parts_->relay.followers.start(parts_->instances.instances.inboxes_of_followers());
   parts_->instances.consents.start();
   parts_->instances.publisher.start();
   parts_->instances.copies.start();

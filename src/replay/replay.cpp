@@ -397,6 +397,8 @@ Task<Result<Duration>> Replayer::send_if_there_is_room(Replay replay, Outgoing p
     const WallTime now = clock_.wall_now();
     const auto tomorrow = std::chrono::floor<std::chrono::days>(now) + std::chrono::days(1);
     resting_[key] = clock_.now() + (tomorrow - now);
+    replay.failing_since = WallTime();  // nothing fails where nothing is tried before tomorrow
+    CO_TRY_VOID(co_await save(std::move(replay), {}));
     co_return Duration::zero();
   }
   co_return co_await deliver(std::move(replay), std::move(post), *std::move(recipient), work);

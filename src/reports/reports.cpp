@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/bytes.hpp"
+#include "base/counted.hpp"
 #include "base/printable.hpp"
 #include "fediverse/actor.hpp"
 #include "fediverse/builders.hpp"
@@ -69,6 +70,9 @@ Task<Result<void>> Reports::close(std::uint64_t id) {
 }
 
 Task<Result<std::vector<std::string>>> Reports::forward(std::uint64_t id, std::string uri) {
+  const Held forwarding(forwarding_, id);
+  if (!forwarding.is_first())
+    co_return fail(ErrorCode::kConflict, fmt::format("report {} is being handed on already", id));
   CO_TRY(const Report report, co_await store_.report(id));
   std::vector<std::string> posts;
   if (!uri.empty()) {

@@ -6,6 +6,7 @@
 // goes out as from this node: who complained is not told.
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -46,6 +47,7 @@ class Reports {
   // Tells the server of its author of one post, or, without `uri`, of each of the report's that is not this
   // node's own and was not told of before. The posts that it told of. kInvalid if there is none; errors of
   // fetching a post or its author, which name those that it could not tell of when it has told of the others.
+  // kConflict while it is being handed on already.
   [[nodiscard]] Task<Result<std::vector<std::string>>> forward(std::uint64_t id, std::string uri);
 
  private:
@@ -59,6 +61,7 @@ class Reports {
   federation::SignedClient& client_;
   Clock& clock_;
   Log& log_;
+  std::set<std::uint64_t> forwarding_;  // reports
 };
 
 }  // namespace tagring::reports

@@ -2,6 +2,7 @@
 
 #include <map>
 
+#include "followers/authority.hpp"
 #include "http/url.hpp"
 
 namespace tagring::subscriber {
@@ -34,20 +35,28 @@ Task<Result<void>> HashtagFollowers::load(std::function<void(const delivery::Fol
   co_return co_await subscriber_.unwant(std::move(unwanted), kReason);
 }
 
-void HashtagFollowers::start() { tasks_.spawn("remind_former", remind_former()); }
+void HashtagFollowers::start(std::vector<std::string> own) {
+  tasks_.spawn("remind_servers", remind(std::move(own)));
+}
 
-// Where somebody follows, the next post brings the header.
-Task<void> HashtagFollowers::remind_former() {
+Task<void> HashtagFollowers::remind(std::vector<std::string> own) {
   const auto former = co_await store_.former_servers();
   if (!former) co_return;  // the next start does it
+  std::map<delivery::PartialKey, std::string> inboxes;
+  for (const delivery::Store::FormerServer& server : *former) inboxes.emplace(server.key, server.inbox);
+  for (std::string& inbox : own) {
+    const auto server = followers::Authority::of(inbox);
+    if (server) inboxes.emplace(delivery::PartialKey{std::string(), server->text()}, std::move(inbox));
+  }
   const Instant later = clock_.now() + kRemindAfter;
   co_await clock_.sleep_until(later);
-  for (const delivery::Store::FormerServer& server : *former) {
+  for (const auto& [key, inbox] : inboxes) {
     const Instant next = clock_.now() + kRemindEvery;
     co_await clock_.sleep_until(next);
-    if (followers_.partial(server.key).count > 0) continue;
-    const bool there = co_await sender_.remind(server.key, server.inbox);
-    if (!there) (void)co_await store_.drop_former_server(server.key);
+    // Where somebody follows a hashtag, the next post brings the header.
+    if (!key.collection.empty() && followers_.partial(key).count > 0) continue;
+    const bool there = co_await sender_.remind(key, inbox);
+    if (!there) (void)co_await store_.drop_former_server(key);
   }
 }
 

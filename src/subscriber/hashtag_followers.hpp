@@ -41,9 +41,10 @@ class HashtagFollowers {
 
   // Reads them into memory, by pages; `visit` sees each.
   [[nodiscard]] Task<Result<void>> load(std::function<void(const delivery::Follower&)> visit);
-  // Tells every server where somebody followed, and nobody does any more, so: it gets no post that would. If
-  // this node has forgotten followers, as a restored backup has, they are found so.
-  void start();
+  // Tells every server where somebody followed, and nobody does any more, so: it gets no post that would. And
+  // those of who follows the node's own actor, at these inboxes, who may get none either. What a restored
+  // backup has forgotten of followers, or has of those who left since, is found so.
+  void start(std::vector<std::string> own);
   [[nodiscard]] Task<void> stop();
 
   // Durable when it completes. Somebody who is no node makes this node want the hashtag. kUnavailable if
@@ -74,7 +75,7 @@ class HashtagFollowers {
   }
 
  private:
-  Task<void> remind_former();
+  Task<void> remind(std::vector<std::string> own);
   Task<Result<void>> unsubscribe(std::vector<std::string> idle);
   Task<void> unfollow_lost(Tag tag, std::string inbox, std::uint64_t asked);
 

@@ -22,6 +22,7 @@ constexpr std::string_view kAssets = "/assets/";
 constexpr std::string_view kTags = "/tags/";
 constexpr std::string_view kIcon = "/favicon.ico";  // asked for by programs that read no page
 constexpr std::size_t kListMax = 20;
+constexpr std::string_view kTrends = "/api/v1/trends/tags?limit=20";  // kListMax
 
 HttpResponse asset(std::string_view name) {
   HttpResponse response;
@@ -59,6 +60,12 @@ std::string reason_of(const HttpResponse& response) {
     }
   }
   return fmt::format("status {}", response.status);
+}
+
+// When to ask again, if the API says so.
+void pass_wait_on(const HttpResponse& answer, HttpResponse& page) {
+  if (const auto wait = answer.headers.find("Retry-After"))
+    page.headers.set("Retry-After", std::string(*wait));
 }
 
 // " <span>77 posts in 7 days</span>"; nothing if that is not known.
@@ -189,13 +196,15 @@ Task<HttpResponse> Site::ask_api(std::string target, IpAddress reader) {
 }
 
 Task<HttpResponse> Site::home(IpAddress reader) {
-  const HttpResponse answer = co_await ask_api("/api/v1/trends/tags?limit=20", reader);
+  const HttpResponse answer = co_await ask_api(std::string(kTrends), reader);
   std::string trends;
   if (const auto list = json::parse(answer.body); list && answer.status == 200) trends = tag_items(&*list);
-  std::string main =
-      "<div id=\"app\" data-home>\n<h1>Hashtags of the fediverse</h1>\n"
+  // Where the script asks for the same, which takes the place of what is drawn here.
+  std::string main = fmt::format(
+      "<div id=\"app\" data-home=\"{}\">\n<h1>Hashtags of the fediverse</h1>\n"
       "<p class=\"lead\">Every public post under a hashtag, from every server that takes part: read it here, "
-      "or follow it from your own server.</p>\n";
+      "or follow it from your own server.</p>\n",
+      escape(kTrends));
   if (!trends.empty()) main += "<h2>Active this week</h2>\n" + trends + "\n";
   PageParts parts{.title = "Hashtags of the fediverse – " + options_.authority};
   const std::string actor = options_.origin + "/actor";
@@ -212,9 +221,14 @@ Task<HttpResponse> Site::home(IpAddress reader) {
 
 Task<HttpResponse> Site::search(std::string query, IpAddress reader) {
   const std::string text(cut_utf8(query_value(query, "q"), 200));
-  const HttpResponse answer = co_await ask_api("/api/v2/search?limit=20&q=" + percent_encode(text), reader);
+  HttpResponse answer;  // the API takes the search for nothing for an error
+  if (!trim(text).empty())
+    answer = co_await ask_api("/api/v2/search?limit=20&q=" + percent_encode(text), reader);
   std::string found;
-  if (const auto result = json::parse_object(answer.body); result && answer.status == 200) {
+  if (answer.status != 200) {
+    found = fmt::format("<p class=\"notice\" role=\"status\">This cannot be searched for: {}</p>",
+                        escape(reason_of(answer)));
+  } else if (const auto result = json::parse_object(answer.body)) {
     found = tag_items(json::find(*result, "hashtags"));
     json::for_each(json::find(*result, "statuses"), [&](const json::value& status) {
       if (status.is_object()) found += render_post(status.get_object(), clock_.wall_now());
@@ -228,10 +242,12 @@ Task<HttpResponse> Site::search(std::string query, IpAddress reader) {
       found = "<p class=\"notice\">Nothing was found. Perhaps this was meant:</p>" + links_to(meant);
   }
   if (found.empty()) found = "<p class=\"notice\">Nothing was found. A hashtag has at least one letter.</p>";
-  PageParts parts{.title = text + " – " + options_.authority, .search = text};
+  PageParts parts{.status = answer.status, .title = text + " – " + options_.authority, .search = text};
   parts.main =
       fmt::format("<div id=\"app\">\n<h1>Search for <bdi>{}</bdi></h1>\n{}</div>\n", escape(text), found);
-  co_return make_page(parts, options_.authority, options_.contact);
+  HttpResponse response = make_page(parts, options_.authority, options_.contact);
+  pass_wait_on(answer, response);
+  co_return response;
 }
 
 Task<HttpResponse> Site::tag(std::string rest, std::string query, IpAddress reader) {
@@ -271,8 +287,7 @@ Task<HttpResponse> Site::tag(std::string rest, std::string query, IpAddress read
       own);
   parts.main = render_tag_page(*tag, view, options_.authority, statuses, older, clock_.wall_now());
   HttpResponse response = make_page(parts, options_.authority, options_.contact);
-  if (const auto wait = answer.headers.find("Retry-After"))
-    response.headers.set("Retry-After", std::string(*wait));
+  pass_wait_on(answer, response);
   co_return response;
 }
 

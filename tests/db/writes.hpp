@@ -256,7 +256,7 @@ inline constexpr std::array kOthers = {
     Write{"drop_link",
           [](Stores& s, Rng& rng) {
             const std::string by = follower(rng);
-            return done(s.instances.drop_link(by, name(rng)));
+            return done(s.instances.drop_link(by, name(rng), std::nullopt));
           }},
     Write{"save_own_follow",
           [](Stores& s, Rng& rng) {

@@ -106,6 +106,28 @@ TEST_F(FaspHashtags, ListsAndEndsSubscriptions) {
   EXPECT_THAT(told(), IsEmpty());
 }
 
+TEST_F(FaspHashtags, SubscriptionsThatComeAtOnceAreAllKept) {
+  database_pause = Duration(20);
+  for (const char* tag : {"cats", "dogs"})
+    boost::asio::co_spawn(loop.executor(kOwner),
+                          node->answer(request(peer, "PUT", path("/" + std::string(tag)))),
+                          [](std::exception_ptr, const HttpResponse&) {});
+  settle();
+  EXPECT_EQ(ask_as(peer, "GET", path("")).body, R"({"hashtags":["cats","dogs"]})");
+  EXPECT_EQ(ask_as(peer, "DELETE", "/capabilities/hashtag_subscription/0/activation").status, 204);
+  EXPECT_THAT(rows("SELECT tag FROM followers"), IsEmpty());
+}
+
+TEST_F(FaspHashtags, ASubscriptionThatIsBeingWrittenEndsWithTheCapability) {
+  database_pause = Duration(20);
+  boost::asio::co_spawn(loop.executor(kOwner), node->answer(request(peer, "PUT", path("/cats"))),
+                        [](std::exception_ptr, const HttpResponse&) {});
+  settle(Duration(5));
+  EXPECT_EQ(ask_as(peer, "DELETE", "/capabilities/hashtag_subscription/0/activation").status, 204);
+  settle();
+  EXPECT_THAT(rows("SELECT tag FROM followers"), IsEmpty());
+}
+
 TEST_F(FaspHashtags, AServerIsSubscribedOnlyToSoMany) {
   config::Config small = config();
   small.tags_per_instance = 2;

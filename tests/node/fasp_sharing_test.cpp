@@ -476,6 +476,40 @@ TEST_F(FaspSharing, AnEditIsSeenOnceTheCacheIsOver) {
   EXPECT_EQ(internet.sent_to(post.uri).size(), fetched) << "once is enough";
 }
 
+TEST_F(FaspSharing, AnEditThatIsToldWhileThePostIsLookedAtIsSeen) {
+  const HttpResponse old_text = internet.documents.at(post.uri);
+  bool told = false;
+  internet.answers[post.uri] = [&](const HttpCall&) -> Result<HttpResponse> {
+    if (std::exchange(told, true)) return internet.documents.at(post.uri);
+    post.tags = {"dogs"};
+    serve_post(post);
+    boost::asio::co_spawn(loop.executor(kOwner),
+                          node->answer(request(peer, "POST", kAnnouncements, event("update", {post.uri}))),
+                          [](std::exception_ptr, const HttpResponse&) {});
+    return old_text;
+  };
+  database_pause = Duration(20);
+  tell("new");
+  settle(kCached);
+  EXPECT_THAT(history("cats"), IsEmpty());
+  EXPECT_THAT(history("dogs"), ElementsAre(post.uri));
+}
+
+TEST_F(FaspSharing, AnEditThatWaitsUntilThePostIsLookedAtIsSeenOnceTheCacheIsOver) {
+  internet.answers[post.uri] = [](const HttpCall&) { return with_status(503); };
+  tell("new");
+  tell("update");
+  internet.answers.erase(post.uri);
+  settle(std::chrono::minutes(2));
+  EXPECT_THAT(history("cats"), ElementsAre(post.uri));
+  post.tags = {"dogs"};
+  serve_post(post);
+  settle(kCached);
+  EXPECT_THAT(history("cats"), IsEmpty());
+  EXPECT_THAT(history("dogs"), ElementsAre(post.uri));
+  EXPECT_THAT(rows("SELECT uri FROM fasp_news"), IsEmpty());
+}
+
 class FaspChecks : public FaspSharing {
  protected:
   void SetUp() override {
@@ -547,6 +581,12 @@ TEST_F(FaspSharing, FetchesOldPostsStepByStepUntilThereAreEnough) {
   EXPECT_THAT(calls_to(peer, on), SizeIs(1));
   EXPECT_THAT(control("/fasp").body, HasSubstr(R"("backfill":{"wanted":3,"received":3,"done":true})"));
   expect_unchanged(peer, request(peer, "POST", kAnnouncements, old_posts({post.uri}, false)), 404);
+}
+
+TEST_F(FaspSharing, WhoeverAsksForOldPostsTwiceAtOnceAsksOnce) {
+  EXPECT_THAT(control_twice("/fasp/backfill", R"({"host":"social.example"})"),
+              UnorderedElementsAre(200, 409));
+  EXPECT_THAT(calls_to(peer, "/data_sharing/v0/backfill_requests"), SizeIs(1));
 }
 
 TEST_F(FaspSharing, AnEndOfOldPostsIsAnEnd) {

@@ -25,6 +25,14 @@ json::array items_of(const std::vector<PostText>& posts) {
   return items;
 }
 
+HttpRequest control_request(const std::string& target, const std::string& body) {
+  HttpRequest request;
+  request.method = body.empty() ? "GET" : "POST";
+  request.target = target;
+  request.body = body;
+  return request;
+}
+
 }  // namespace
 
 // --- the world ---------------------------------------------------------------------------------------------
@@ -189,11 +197,18 @@ HttpResponse NodeTest::get(const std::string& target) {
 }
 
 HttpResponse NodeTest::control(const std::string& target, const std::string& body) {
-  HttpRequest request;
-  request.method = body.empty() ? "GET" : "POST";
-  request.target = target;
-  request.body = body;
-  return run(node->control(std::move(request)));
+  return run(node->control(control_request(target, body)));
+}
+
+std::vector<int> NodeTest::control_twice(const std::string& target, const std::string& body) {
+  std::vector<int> statuses;
+  for (int i = 0; i < 2; ++i) {
+    boost::asio::co_spawn(
+        loop.executor(kOwner), node->control(control_request(target, body)),
+        [&](std::exception_ptr, const HttpResponse& answer) { statuses.push_back(answer.status); });
+  }
+  settle();
+  return statuses;
 }
 
 void NodeTest::expect_refused(HttpRequest request, int status, const std::string& error,

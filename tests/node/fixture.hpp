@@ -88,6 +88,8 @@ class NodeTest : public testing::Test {
   HttpResponse get(const std::string& target);
   // As the administrator: `body` empty for GET.
   HttpResponse control(const std::string& target, const std::string& body = {});
+  // As one who presses the button twice: the statuses of both answers.
+  std::vector<int> control_twice(const std::string& target, const std::string& body);
   HttpResponse post_signed(const std::string& body, const Author& author,
                            const std::string& target = "/inbox") {
     return ask(signed_request(author, body, target));

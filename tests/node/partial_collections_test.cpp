@@ -204,6 +204,35 @@ TEST_F(PartialCollection, AfterARestartFormerServersAreToldThatNobodyFollowsTher
   EXPECT_EQ(json::id_of(update, "object"), tag_actor("cats"));
 }
 
+// Nothing else is sent to who only follows the node's own actor.
+TEST_F(PartialCollection, AfterARestartServersAreToldWhoFollowsTheNodesActorThere) {
+  config::Config people = config();
+  people.people = true;
+  start(people);
+  settle();
+  const auto restart = [&] {
+    internet.calls.clear();
+    start(people);
+    settle(subscriber::HashtagFollowers::kRemindAfter + std::chrono::minutes(1));
+  };
+  for (const Author& follower : {fan, pal})
+    EXPECT_EQ(post_signed(follow_text(follower, {origin + "/actor"}), follower).status, 202);
+  settle();
+  restart();
+  EXPECT_THAT(digests_at(kFarInbox), ElementsAre(digest_of({fan.id, pal.id})));
+  EXPECT_EQ(post_signed(undo_follow_text(fan, {origin + "/actor"}), fan).status, 202);
+  settle();
+  restart();
+  EXPECT_THAT(digests_at(kFarInbox), ElementsAre(digest_of({pal.id})));
+  EXPECT_EQ(post_signed(undo_follow_text(pal, {origin + "/actor"}), pal).status, 202);
+  settle();
+  restart();
+  EXPECT_THAT(digests_at(kFarInbox), ElementsAre(kZeros));
+  const json::object update = internet.posted_to(kFarInbox).at(0);
+  EXPECT_EQ(json::id_of(update, "type"), "Update");
+  EXPECT_EQ(json::id_of(update, "actor"), origin + "/actor");
+}
+
 TEST_F(PartialCollection, AFormerServerThatIsGoneIsToldOnce) {
   follow(fan, "cats");
   unfollow(fan, "cats");

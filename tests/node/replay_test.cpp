@@ -724,6 +724,18 @@ TEST_F(Replaying, AnInboxThatFailsIsTriedAgainMoreAndMoreSeldom) {
   EXPECT_EQ(json::id_of(progress(), "failing_since"), "");
 }
 
+TEST_F(Replaying, WhatOnlyWaitsForTomorrowIsNotSaidToFail) {
+  remember("cats", 1, 2);
+  inbox_answers(503);
+  EXPECT_EQ(replay({{"authors_per_day", 1}}).status, 200);
+  settle();
+  EXPECT_NE(json::id_of(progress(), "failing_since"), "");
+  remove("cats", 1);
+  settle(minutes(10));
+  EXPECT_NE(json::id_of(progress(), "waits_until"), "");
+  EXPECT_EQ(json::id_of(progress(), "failing_since"), "");
+}
+
 TEST_F(Replaying, AnInboxThatAsksForAPauseIsLeftAloneForThatLong) {
   remember("cats", 1, 3);
   internet.answers[kInbox] = [](const HttpCall&) {

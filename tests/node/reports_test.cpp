@@ -2,6 +2,7 @@
 #include "reports/reports.hpp"
 
 #include <fmt/format.h>
+#include <set>
 
 #include "node/fixture.hpp"
 
@@ -152,9 +153,41 @@ TEST_F(Reporting, OfAnAnnouncementThePostIsKeptAndHandedOn) {
   const json::array objects = {origin + "/tag/cats", json::value(boost)};
   EXPECT_EQ(post_signed(flag(server, "1", objects), server).status, 202);
   const json::object report = reports().front().as_object();
-  EXPECT_EQ(report.at("about"), json::value(json::array{origin + "/tag/cats", boost, post.uri}));
+  EXPECT_EQ(report.at("about"), json::value(json::array{origin + "/tag/cats", post.uri}));
   EXPECT_EQ(admin("/reports/forward", {{"id", report.at("id")}}).at("forwarded"),
             json::value(json::array{post.uri}));
+}
+
+TEST_F(Reporting, AnnouncementsLeaveRoomForAllTheirPosts) {
+  const Author fan = make_author("https://far.example/users/fan");
+  EXPECT_EQ(post_signed(follow_text(fan, {origin + "/tag/cats"}), fan).status, 202);
+  std::set<std::string> expected = {origin + "/tag/cats"};
+  for (std::size_t i = 1; i < reports::Reports::kAboutMax; ++i) {
+    post.uri = fmt::format("https://home.example/notes/{}", i);
+    EXPECT_EQ(post_signed(create_text(post), alice).status, 202);
+    expected.insert(post.uri);
+  }
+  settle(std::chrono::minutes(1));
+  json::array objects = {origin + "/tag/cats"};
+  for (const json::object& sent : internet.posted_to(fan.inbox))
+    if (json::get_string(sent, "type") == "Announce") objects.emplace_back(json::id_of(sent));
+  ASSERT_THAT(objects, SizeIs(reports::Reports::kAboutMax));
+  EXPECT_EQ(post_signed(flag(server, "1", objects), server).status, 202);
+  std::set<std::string> about;
+  for (const json::value& uri : reports().front().as_object().at("about").as_array())
+    about.insert(json::id_of(uri));
+  EXPECT_EQ(about, expected);
+}
+
+TEST_F(Reporting, AnAnnouncementAloneIsAboutWhoAnnounced) {
+  const Author fan = make_author("https://far.example/users/fan");
+  EXPECT_EQ(post_signed(follow_text(fan, {origin + "/tag/cats"}), fan).status, 202);
+  EXPECT_EQ(post_signed(create_text(post), alice).status, 202);
+  settle();
+  const std::string boost = json::id_of(internet.posted_to(fan.inbox).back());
+  EXPECT_EQ(post_signed(flag(server, "1", json::value(boost)), server).status, 202);
+  EXPECT_EQ(reports().front().as_object().at("about"),
+            json::value(json::array{origin + "/tag/cats", post.uri}));
 }
 
 TEST_F(Reporting, NobodyIsToldTwiceUnlessByName) {
@@ -172,6 +205,15 @@ TEST_F(Reporting, NobodyIsToldTwiceUnlessByName) {
   EXPECT_THAT(json::serialize(admin("/reports/forward", {{"id", id}}, 400)), HasSubstr("was not told"));
   admin("/reports/forward", {{"id", id}, {"uri", post.uri}});
   EXPECT_THAT(internet.posted_to(alice.inbox), SizeIs(3));
+}
+
+TEST_F(Reporting, WhoeverHandsAReportOnTwiceAtOnceTellsOnce) {
+  internet.serve(post.uri, json::serialize(note_object(post)));
+  complain("1");
+  const json::object which = {{"id", reports().front().as_object().at("id")}};
+  EXPECT_THAT(control_twice("/reports/forward", json::serialize(which)),
+              testing::UnorderedElementsAre(200, 409));
+  EXPECT_THAT(internet.posted_to(alice.inbox), SizeIs(1));
 }
 
 TEST_F(Reporting, AfterOnePostThatIsGoneTheOthersAreHandedOnAllTheSame) {

@@ -167,6 +167,16 @@ TEST_F(SiteTest, SearchFindsAHashtagThatNobodyHasUsedYet) {
   EXPECT_THAT(get("/search?q=%22%3E%3Cscript%3E").body, Not(HasSubstr("<script>")));
 }
 
+TEST_F(SiteTest, SearchSaysWhyNothingCouldBeFound) {
+  api_answer = {.status = 429, .headers = {{"Retry-After", "60"}}, .body = R"({"error":"so it is"})"};
+  const HttpResponse response = get("/search?q=https%3A%2F%2Felk.example%2F%40dave%2F1");
+  EXPECT_EQ(response.status, 429);
+  EXPECT_EQ(response.headers.find("Retry-After"), "60");
+  EXPECT_THAT(response.body, HasSubstr("so it is"));
+  EXPECT_THAT(response.body, Not(HasSubstr("Nothing was found")));
+  EXPECT_EQ(get("/search?q=%20").status, 200) << "nothing was asked";
+}
+
 TEST_F(SiteTest, SearchSaysWhatWasPerhapsMeant) {
   api_answer.body = R"({"hashtags":[],"statuses":[]})";
   const std::string page = get("/search?q=cats%2Cdogs").body;

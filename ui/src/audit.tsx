@@ -284,7 +284,7 @@ function TakeDowns() {
         <button>Take down …</button>
       </form>
       {wish && (
-        <Confirm question="Take this post down?" yes="Take it down" onNo={() => setWish(undefined)} onYes={() => void confirmed()}>
+        <Confirm question="Take this post down?" yes="Take it down" onNo={() => setWish(undefined)} onYes={confirmed}>
           <bdi>{wish.uri}</bdi> is shown here no more under <bdi>#{wish.tag.replace(/^#/, "")}</bdi>, until you show it again. Other owners keep it; whoever audits is shown the reason, signed by this node: “
           <bdi>{wish.reason}</bdi>”
         </Confirm>

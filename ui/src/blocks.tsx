@@ -3,8 +3,8 @@
 import { useState } from "preact/hooks";
 import { ask } from "./admin_api.ts";
 import { age } from "./age.ts";
-import { useAsk, useChange } from "./hooks.ts";
-import { actionColumn, field, Listing, number, Problem, submit } from "./parts.tsx";
+import { type Change, useAsk, useChange } from "./hooks.ts";
+import { Action, actionColumn, everyServerOf, field, Listing, Notes, number, Problem, submit } from "./parts.tsx";
 
 interface Block {
   kind: string;
@@ -33,9 +33,9 @@ interface Effect {
   followers: string[];
   instances: string[];
   skipped: string[];
+  suffixes: string[]; // blocked domains that are endings of other servers' names
+  own?: string[]; // what is hit of the node's own
 }
-
-type Change = (path: string, body: object) => Promise<boolean>;
 
 function Names({ head, names }: { head: string; names: string[] }) {
   if (names.length === 0) return null;
@@ -105,10 +105,9 @@ function Import({ change }: { change: Change }) {
           <Names head="Instances whose use of this node would end" names={draft.effect.instances} />
           <Names head="Followers that would be removed" names={draft.effect.followers} />
           <Names head="Left out of it" names={draft.effect.skipped} />
+          <Names head="Endings under which every server would fall" names={draft.effect.suffixes} />
           <div class="row">
-            <button type="button" class="danger" onClick={() => void confirmed()}>
-              Import
-            </button>
+            <Action act={confirmed}>Import</Action>
             <button type="button" class="quiet" onClick={() => setDraft(undefined)}>
               Leave it
             </button>
@@ -165,9 +164,15 @@ function Separations({ rows, change }: { rows: Separation[] | undefined; change:
 export function BlocksPanel() {
   const { data, problem, again } = useAsk<Blocks>("/blocks", 10);
   const [failed, change] = useChange(again);
+  const [notes, setNotes] = useState<string[]>([]);
+  const add = submit(async (form) => {
+    const effect = await change<Effect>("/blocks/add", { kind: field(form, "kind"), what: field(form, "what"), reason: field(form, "reason") });
+    setNotes(effect ? [...effect.suffixes.map(everyServerOf), ...(effect.own ?? []).map((own) => `Warning: ${own}`)] : []);
+    return effect;
+  });
   return (
     <>
-      <form class="row" onSubmit={submit((form) => change("/blocks/add", { kind: field(form, "kind"), what: field(form, "what"), reason: field(form, "reason") }))}>
+      <form class="row" onSubmit={add}>
         <label>
           What
           <select name="kind">
@@ -186,6 +191,7 @@ export function BlocksPanel() {
         </label>
         <button>Block</button>
       </form>
+      <Notes texts={notes} />
       <Listing
         problem={failed || problem}
         label="Blocks"

@@ -51,15 +51,18 @@ function useArrivals(tags: TagHistory[]): Status[] {
   return posts;
 }
 
-export function Home({ trends: initial }: { trends: TagHistory[] }) {
+/** `address` is where the node's API has the trends. */
+export function Home({ address, trends: initial }: { address: string; trends: TagHistory[] }) {
   const [trends, setTrends] = useState(initial);
   const posts = useArrivals(trends);
   useEffect(() => {
-    const timer = setInterval(async () => {
-      if (!document.hidden) setTrends(await getJson<TagHistory[]>(TRENDS).catch(() => trends));
-    }, 6 * EVERY);
+    const load = async () => {
+      const fresh = document.hidden ? null : await getJson<TagHistory[]>(address).catch(() => null);
+      if (fresh) setTrends(fresh);
+    };
+    const timer = setInterval(() => void load(), 6 * EVERY);
     return () => clearInterval(timer);
-  }, []);
+  }, [address]);
   return (
     <>
       <h1>Hashtags of the fediverse</h1>
@@ -89,5 +92,3 @@ export function Home({ trends: initial }: { trends: TagHistory[] }) {
     </>
   );
 }
-
-export const TRENDS = "/api/v1/trends/tags?limit=12";

@@ -28,18 +28,20 @@ export function useAsk<T>(path: string, seconds: number): Asked<T> {
   return { data, problem, again: () => void load() };
 }
 
+/** Gives the answer; nothing if it was refused. */
+export type Change = <T extends object>(path: string, body: object) => Promise<T | undefined>;
+
 /** Does what changes something; what went wrong is shown, and `after` follows in any case. */
-export function useChange(after: () => void): [string, (path: string, body: object) => Promise<boolean>] {
+export function useChange(after: () => void): [string, Change] {
   const [problem, setProblem] = useState("");
-  const change = async (path: string, body: object) => {
+  const change = async <T extends object>(path: string, body: object) => {
     setProblem("");
     try {
-      await ask(path, body);
-      return true;
+      return await ask<T>(path, body);
     } catch (error) {
       if (error instanceof LoggedOut) dispatchEvent(new Event("logged-out"));
       setProblem((error as Error).message);
-      return false;
+      return undefined;
     } finally {
       after();
     }

@@ -1,16 +1,54 @@
 // Servers that use the node as a relay, and the histories on their way to them.
 
+import { useState } from "preact/hooks";
 import { age, moment } from "./age.ts";
 import { useAsk, useChange } from "./hooks.ts";
-import { actionColumn, field, hashtagColumn, Listing, number, submit } from "./parts.tsx";
+import { actionColumn, everyServerOf, field, hashtagColumn, Listing, Notes, number, submit } from "./parts.tsx";
+
+interface Link {
+  actor: string;
+  relay: string;
+  style: string;
+  accepted: boolean;
+  followed_back?: string;
+}
 
 interface Instance {
   host: string;
   publishes: boolean;
   receives: boolean;
   decided: boolean;
-  links: { style: string; accepted: boolean }[];
+  links: Link[];
   hashtags: number;
+  blocked: boolean;
+  refuses: boolean; // what this node sends
+  follows: number; // of hashtags, by its people
+}
+
+/** As `tagring instance list` has it. */
+function linkText({ actor, relay, style, accepted, followed_back: back }: Link): string {
+  const tag = relay.split("/tag/")[1];
+  const words = [
+    style === "group" ? `followed: ${actor} by` : style,
+    tag && `#${tag}`,
+    style === "person" && actor,
+    !accepted && "(waits for you)",
+    accepted && back === "waits" && "(waits for them to accept)",
+    accepted && back === "rejected" && "(does not let this node follow)",
+  ];
+  return words.filter(Boolean).join(" ");
+}
+
+function connections({ blocked, links, follows, refuses }: Instance): string {
+  const relays = [...(blocked ? ["blocked"] : []), ...links.map(linkText)];
+  const others = [follows > 0 && `${number.format(follows)} follows of hashtags`, refuses && "refuses what this node sends"];
+  return [...(relays.length > 0 ? relays : ["not as a relay"]), ...others.filter(Boolean)].join(", ");
+}
+
+/** What the administrator has said, or is to say. */
+function State({ row }: { row: Instance }) {
+  if (row.links.some((link) => !link.accepted)) return <span class="warn">waits for you</span>;
+  return row.decided ? <span class="good">decided</span> : <>not asked</>;
 }
 
 interface Replay {
@@ -104,7 +142,15 @@ function Replays() {
 export function InstancesPanel() {
   const { data, problem, again } = useAsk<{ instances: Instance[] }>("/instances", 10);
   const [failed, change] = useChange(again);
-  const permit = (host: string, publishes: boolean, receives: boolean) => change("/instances/permit", { host, publishes, receives });
+  const [notes, setNotes] = useState<string[]>([]);
+  const permit = async (host: string, publishes: boolean, receives: boolean) => {
+    const answer = await change<{ host: string; added: boolean; suffix: boolean }>("/instances/permit", { host, publishes, receives });
+    const texts = answer?.suffix ? [everyServerOf(answer.host)] : [];
+    if (answer && !answer.added && (publishes || receives))
+      texts.push(`${answer.host} does not use this node as a relay now: its administrator adds the relay, again if that was refused before.`);
+    setNotes(texts);
+    return answer;
+  };
   return (
     <>
       <form class="row" onSubmit={submit((form) => permit(field(form, "host"), true, true))}>
@@ -114,6 +160,7 @@ export function InstancesPanel() {
         </label>
         <button>Allow</button>
       </form>
+      <Notes texts={notes} />
       <Listing
         problem={failed || problem}
         label="Instances"
@@ -121,7 +168,7 @@ export function InstancesPanel() {
         empty="No instance uses this node as a relay yet."
         columns={[
           { head: "Instance", cell: (row) => row.host },
-          { head: "Connected", cell: (row) => row.links.map((link) => link.style + (link.accepted ? "" : " (waits)")).join(", ") || "not yet" },
+          { head: "Connected", cell: (row) => <span class="words">{connections(row)}</span> },
           { head: "Hashtags", cell: (row) => number.format(row.hashtags), right: true },
           {
             head: "Publishes",
@@ -131,7 +178,7 @@ export function InstancesPanel() {
             head: "Receives",
             cell: (row) => <input type="checkbox" aria-label={`${row.host} may receive`} checked={row.receives} onChange={(e) => permit(row.host, row.publishes, e.currentTarget.checked)} />,
           },
-          { head: "State", cell: (row) => <span class={row.decided ? "good" : "warn"}>{row.decided ? "decided" : "waits for you"}</span> },
+          { head: "State", cell: (row) => <State row={row} /> },
         ]}
       />
       <Replays />

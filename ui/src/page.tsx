@@ -5,7 +5,7 @@ import "./style.css";
 import { render } from "preact";
 import { getJson, type TagHistory, View } from "./api.ts";
 import { Feed } from "./feed.ts";
-import { Home, TRENDS } from "./home.tsx";
+import { Home } from "./home.tsx";
 import { Timeline } from "./timeline.tsx";
 
 const app = document.getElementById("app");
@@ -43,11 +43,16 @@ async function showTag(box: HTMLElement, tag: string): Promise<void> {
     if (opened.includes(summary.textContent)) summary.parentElement?.setAttribute("open", "");
 }
 
-async function showHome(box: HTMLElement): Promise<void> {
-  const trends = await getJson<TagHistory[]>(TRENDS).catch(() => []);
+async function showHome(box: HTMLElement, address: string): Promise<void> {
+  const load = () => getJson<TagHistory[]>(address).catch(() => null);
+  let trends = await load();
+  while (!trends) {
+    await new Promise((resolve) => setTimeout(resolve, AGAIN));
+    trends = await load();
+  }
   box.replaceChildren();
-  render(<Home trends={trends} />, box);
+  render(<Home address={address} trends={trends} />, box);
 }
 
 if (app?.dataset["tag"]) void showTag(app, app.dataset["tag"]);
-if (app?.dataset["home"] !== undefined) void showHome(app);
+if (app?.dataset["home"]) void showHome(app, app.dataset["home"]);

@@ -1,6 +1,7 @@
 // What the tabs of the administrator's page have in common.
 
 import type { ComponentChildren } from "preact";
+import { useState } from "preact/hooks";
 
 export const number = new Intl.NumberFormat("en");
 
@@ -20,15 +21,30 @@ interface TableProps<T> {
 /** What a row is about, in the spelling of a link to its timeline. */
 export const hashtagColumn: Column<{ tag: string }> = { head: "Hashtag", cell: (row) => <Tag name={row.tag} /> };
 
+/** A button that cannot be pressed again while what it has begun is under way. */
+export function Action({ act, quiet = false, children }: { act: () => unknown; quiet?: boolean; children: ComponentChildren }) {
+  const [running, setRunning] = useState(false);
+  const press = async () => {
+    setRunning(true);
+    await act();
+    setRunning(false);
+  };
+  return (
+    <button type="button" class={quiet ? "quiet" : "danger"} disabled={running} onClick={() => void press()}>
+      {children}
+    </button>
+  );
+}
+
 /** A button at the end of a row; `about` completes its name for who does not see the row. */
 export const actionColumn = <T,>(words: string, about: (row: T) => string, act: (row: T) => unknown, offered: (row: T) => boolean = () => true): Column<T> => ({
   head: "",
   cell: (row) =>
     offered(row) && (
-      <button type="button" class="danger" onClick={() => void act(row)}>
+      <Action act={() => act(row)}>
         {words}
         <span class="hidden"> {about(row)}</span>
-      </button>
+      </Action>
     ),
 });
 
@@ -78,6 +94,21 @@ export function Problem({ text }: { text: string }) {
   );
 }
 
+/** What the node says beside its answer, of what is to be known or done. */
+export function Notes({ texts }: { texts: string[] }) {
+  return (
+    <div role="status">
+      {texts.map((text) => (
+        <p class="notice words" key={text}>
+          {text}
+        </p>
+      ))}
+    </div>
+  );
+}
+
+export const everyServerOf = (ending: string) => `Every server of this ending falls under it: ${ending}`;
+
 export const Tag = ({ name }: { name: string }) => (
   <a class="tag" href={`/tags/${encodeURIComponent(name)}`}>
     <bdi>#{name}</bdi>
@@ -86,19 +117,24 @@ export const Tag = ({ name }: { name: string }) => (
 
 export const field = (form: HTMLFormElement, name: string) => String(new FormData(form).get(name) ?? "").trim();
 
-/** Calls `send` with the form, and empties it when that went well. */
-export function submit(send: (form: HTMLFormElement) => Promise<boolean>) {
+const sending = new WeakSet<HTMLFormElement>();
+
+/** Calls `send` with the form, and empties it when that gave something; not again before. */
+export function submit(send: (form: HTMLFormElement) => Promise<unknown>) {
   return async (event: SubmitEvent) => {
     event.preventDefault();
     const form = event.currentTarget as HTMLFormElement;
+    if (sending.has(form)) return;
+    sending.add(form);
     if (await send(form)) form.reset();
+    sending.delete(form);
   };
 }
 
 interface ConfirmProps {
   question: string;
   yes: string;
-  onYes: () => void;
+  onYes: () => unknown;
   onNo: () => void;
   children: ComponentChildren;
 }
@@ -110,9 +146,7 @@ export function Confirm({ question, yes, onYes, onNo, children }: ConfirmProps) 
       <h2 id="confirm">{question}</h2>
       <p>{children}</p>
       <div class="row">
-        <button type="button" class="danger" onClick={onYes}>
-          {yes}
-        </button>
+        <Action act={onYes}>{yes}</Action>
         <button type="button" class="quiet" onClick={onNo}>
           Leave it
         </button>

@@ -287,6 +287,49 @@ test("what the node has drawn stays while the timeline cannot be read", () =>
     await page.getByRole("feed").waitFor();
   }));
 
+test("as many hashtags are active when the script has taken over as the node has drawn", () =>
+  visit({}, async (page) => {
+    const tags = Array.from({ length: 15 }, (_, i) => `active${i}`);
+    tell(world, "subscribe", ...tags);
+    await page.goto("/");
+    await subscribed(page, tags);
+    await control("/post", { domain: "oak.example", text: tags.map((tag) => `#${tag}`).join(" ") });
+    const count = async (target) => (await (await fetch(target)).json()).length;
+    for (const end = Date.now() + 90_000; Date.now() < end; await page.waitForTimeout(100))
+      if ((await page.evaluate(count, "/api/v1/trends/tags?limit=20")) >= tags.length) break;
+    let answer;
+    const asked = new Promise((resolve) => (answer = resolve));
+    await page.route(/api\/v1\/trends/, async (route) => {
+      await asked;
+      await route.continue();
+    });
+    await page.goto("/");
+    const drawn = await page.locator(".tag-list > li").count();
+    assert.ok(drawn >= tags.length, `${drawn} hashtags`);
+    answer();
+    await page.locator(".bars").first().waitFor();
+    assert.equal(await page.locator(".tag-list > li").count(), drawn);
+  }));
+
+test("the hashtags that the node has drawn stay while it answers nothing else", () =>
+  visit({}, async (page) => {
+    await page.clock.install();
+    let asked = 0;
+    await page.route(/api\/v1\/trends/, (route) => (++asked < 3 ? route.fulfill({ status: 429, json: { error: "later" } }) : route.continue()));
+    await page.goto("/");
+    const active = page.locator(".tag-list > li");
+    const drawn = await active.count();
+    assert.ok(drawn > 0);
+    await loaded(page);
+    assert.equal(await active.count(), drawn);
+    assert.equal(await page.locator(".bars").count(), 0);
+    for (let i = 0; i < 2; ++i) {
+      await page.clock.fastForward(20_000);
+      await loaded(page);
+    }
+    await page.locator(".bars").first().waitFor();
+  }));
+
 test("who is writing when the script is ready loses nothing of it", () =>
   visit({}, async (page) => {
     let answer;
@@ -808,6 +851,17 @@ test("a hashtag that the administrator blocks is not shown any more", () =>
     await reader.context().close();
   }));
 
+test("who blocks more than was meant is told so", () =>
+  visit({ viewport: { width: 1000, height: 900 } }, async (page) => {
+    const effect = { fresh: 1, known: 0, lifted: [], followers: [], instances: [], skipped: [], suffixes: ["example"], own: ["oak.example is an instance of this node's own"] };
+    await page.route("**/admin/blocks/add", (route) => route.fulfill({ json: effect }));
+    await administer(page, "Blocks", world);
+    await page.getByLabel("Name", { exact: true }).fill("example");
+    await page.getByRole("button", { name: "Block", exact: true }).click();
+    await page.getByText("Every server of this ending falls under it: example").waitFor();
+    await page.getByText("Warning: oak.example is an instance").waitFor();
+  }));
+
 test("a list says what it would do before it is imported, and instances are kept apart", () =>
   visit({ viewport: { width: 1000, height: 900 } }, async (page) => {
     await administer(page, "Blocks", world);
@@ -839,6 +893,31 @@ test("a list says what it would do before it is imported, and instances are kept
     await page.getByRole("row", { name: /oak\.example sends posts to far\.example/ }).waitFor();
     await page.getByRole("button", { name: "Lift what keeps oak.example and far.example apart" }).click();
     await page.getByText("No instances are kept apart.").waitFor();
+  }));
+
+test("instances show how they are connected, and only who waits for the administrator is said to", () =>
+  visit({ viewport: { width: 1000, height: 900 } }, async (page) => {
+    const row = { publishes: false, receives: false, decided: false, links: [], hashtags: 0, blocked: false, refuses: false, follows: 0 };
+    const link = { actor: "https://elm.example/actor", relay: `${world.node}/actor`, style: "mastodon", accepted: true };
+    const instances = [
+      { ...row, host: "ash.example", follows: 3, refuses: true },
+      { ...row, host: "elm.example", links: [{ ...link, accepted: false }] },
+      { ...row, host: "fir.example", decided: true, blocked: true, links: [{ ...link, relay: `${world.node}/tag/cats` }] },
+      { ...row, host: "yew.example", decided: true, links: [{ ...link, actor: "https://yew.example/@me", style: "person", followed_back: "waits" }] },
+    ];
+    await page.route("**/admin/instances", (route) => route.fulfill({ json: { instances } }));
+    await page.route("**/admin/instances/permit", (route) => route.fulfill({ json: { host: "example", added: false, suffix: true } }));
+    await administer(page, "Instances", world);
+    await page.getByRole("row", { name: /ash\.example not as a relay, 3 follows of hashtags, refuses what this node sends 0.*not asked/ }).waitFor();
+    await page.getByRole("row", { name: /elm\.example mastodon \(waits for you\) 0.*waits for you/ }).waitFor();
+    await page.getByRole("row", { name: /fir\.example blocked, mastodon #cats 0.*decided/ }).waitFor();
+    await page.getByRole("row", { name: /yew\.example person https:\/\/yew\.example\/@me \(waits for them to accept\) 0.*decided/ }).waitFor();
+    assert.equal(await page.getByRole("cell", { name: "waits for you", exact: true }).count(), 1);
+    assert.deepEqual(await violations(page), []);
+    await page.getByLabel("Instance", { exact: true }).fill("example");
+    await page.getByRole("button", { name: "Allow" }).click();
+    await page.getByText("Every server of this ending falls under it: example").waitFor();
+    await page.getByText("example does not use this node as a relay now").waitFor();
   }));
 
 test("histories under way show how far they are, and can be cancelled", () =>
@@ -901,21 +980,45 @@ test("reports show what they are about, are told to the author's server, and clo
     assert.equal(await page.getByRole("button", { name: /report 6/ }).count(), 0);
   }));
 
+test("what a click has begun is not begun again while it is under way", () =>
+  visit({ viewport: { width: 1000, height: 900 } }, async (page) => {
+    const report = { id: 7, at: new Date().toISOString(), from: "https://elm.example/actor", comment: "", about: ["https://oak.example/notes/1"], forwarded: [], open: true };
+    await page.route("**/admin/reports", (route) => route.fulfill({ json: { reports: [report] } }));
+    let asked = 0;
+    let begin;
+    const begun = new Promise((resolve) => (begin = resolve));
+    await page.route("**/admin/reports/forward", (route) => {
+      asked += 1;
+      begin(route);
+    });
+    await administer(page, "Reports", world);
+    const button = page.getByRole("button", { name: "Tell its server of what report 7 is about" });
+    await button.click();
+    const route = await begun;
+    await page.locator("td button:disabled").waitFor();
+    await button.click({ force: true });
+    await page.waitForTimeout(200);
+    assert.equal(asked, 1);
+    await route.fulfill({ json: {} });
+    await page.locator("td button:disabled").waitFor({ state: "detached" });
+  }));
+
 test("servers that use the node as a FASP show what they have activated, and go after a question", () =>
   visit({ viewport: { width: 1000, height: 900 } }, async (page) => {
     const server = { fingerprint: "rAnDoM+fingerprint/of=44+letters0123456789abc", since: new Date().toISOString(), hashtags: [], capabilities: [] };
     const servers = [
       { ...server, host: "oak.example", completion_url: "https://oak.example/admin/fasp" },
       { ...server, host: "elm.example", completion_url: "", capabilities: ["data_sharing"], hashtags: ["cats"], backfill: { wanted: 1000, received: 200, done: false } },
-      { ...server, host: "yew.example", completion_url: "javascript:1", capabilities: ["data_sharing"] },
+      { ...server, host: "yew.example", completion_url: "javascript:1", capabilities: ["data_sharing"], refused: true },
     ];
     const asked = [];
     await page.route("**/admin/fasp", (route) => route.fulfill({ json: { servers } }));
     await page.route("**/admin/fasp/*", (route) => {
       asked.push([new URL(route.request().url()).pathname, route.request().postDataJSON()]);
-      return route.fulfill({ json: {} });
+      return route.fulfill({ json: { host: "ash.example", had_it_before: true, told: false } });
     });
     await administer(page, "FASP", world);
+    await page.getByRole("row", { name: /yew\.example does not know this node any more/ }).waitFor();
     assert.equal(await page.getByRole("link", { name: "go on there" }).getAttribute("href"), "https://oak.example/admin/fasp");
     await page.getByRole("row", { name: /elm\.example data sharing 1 200 of 1,000/ }).waitFor();
     assert.deepEqual(await violations(page), []);
@@ -926,6 +1029,11 @@ test("servers that use the node as a FASP show what they have activated, and go 
     await page.getByRole("button", { name: "Remove it" }).click();
     await page.getByRole("dialog").waitFor({ state: "detached" });
     assert.deepEqual(asked, [["/admin/fasp/backfill", { host: "yew.example", count: 1000 }], ["/admin/fasp/remove", { host: "oak.example" }]]);
+    await page.getByText("oak.example could not be told, and goes on sending.").waitFor();
+    await page.getByLabel("Server", { exact: true }).fill("ash.example");
+    await page.getByRole("button", { name: "Register" }).click();
+    await page.getByText("ash.example has this node of before still").waitFor();
+    assert.equal(await page.getByText("could not be told").count(), 0);
   }));
 
 test("the ring shows this node among its neighbours", () =>
