@@ -172,9 +172,18 @@ json::object Front::report() const {
           {"leaves", leaves_}};
 }
 
+// Who has lost the core refuses at once, so it is the one with fewest connections, and a balancer would give
+// it nearly all that come.
+HttpResponse Front::alive() const {
+  const bool is_alive = !core_.is_lost();
+  HttpResponse response = in_json({{"alive", is_alive}, {"role", "front"}});
+  if (!is_alive) response.status = 503;
+  return response;
+}
+
 Task<HttpResponse> Front::probe(HttpRequest request) {
   const std::string_view path = path_of(request.target);
-  if (path == "/livez") co_return in_json({{"alive", true}, {"role", "front"}});
+  if (path == "/livez") co_return alive();
   if (path == "/readyz") {
     json::object ready = report();
     ready["ready"] = core_.answers();

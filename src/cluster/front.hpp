@@ -43,7 +43,8 @@ class Front {
   [[nodiscard]] Task<HttpResponse> answer(HttpRequest request);
   // To the core.
   [[nodiscard]] Task<HttpResponse> answer_core(HttpRequest request);
-  // GET /livez, /readyz (report(), and whether a core is there), /metrics; to its own listener.
+  // GET /livez, /readyz (report(), and whether a core is there), /metrics; to its own listener. /livez is for
+  // balancers: 503 where requests are better brought by another front.
   [[nodiscard]] Task<HttpResponse> probe(HttpRequest request);
   // Looks for the core, and tells it each two seconds that this front is there, until it is cancelled.
   [[nodiscard]] Task<void> keep_in_touch();
@@ -57,6 +58,7 @@ class Front {
 
  private:
   static constexpr Duration kCoreTimeout{30'000};
+  [[nodiscard]] HttpResponse alive() const;
   using Checked = federation::Authenticator::Checked;
   Task<Result<std::optional<Checked>>> check(const HttpRequest& request);
   Task<HttpResponse> bring(HttpRequest request);
