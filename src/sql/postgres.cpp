@@ -118,6 +118,7 @@ class Postgres final : public Backend {
   std::optional<Error> superseded_;
   std::int64_t commits_ = 0;         // that were tried
   std::string mark_;                 // of the last one
+  std::string kept_;                 // of the last one that is there; empty: none in this term
   unsigned mark_known_ = 0;          // enqueue_prepared()
   bool is_commit_unknown_ = false;   // whether that one is there
   std::int64_t changes_before_ = 0;  // the transaction
@@ -247,20 +248,28 @@ Result<void> Postgres::take_term() {
 }
 
 // Without a term nobody could say what happened in between. True if the commit that nobody answered is there.
+// A replica that was promoted may have the term, and not what was committed last: then the numbers that this
+// process has given are not in use there.
 Result<bool> Postgres::resume() {
   if (superseded_) return std::unexpected(*superseded_);
   if (term_ == 0) return fail(ErrorCode::kUnavailable, "database: the session was lost");
   Result<PostgresLink> link = resume_session(dsn_, process_, term_);
   if (!link && link.error().code == ErrorCode::kSuperseded) superseded_ = link.error();
   if (!link) return std::unexpected(std::move(link).error());
+  process_ = PQbackendPID(link->get());
+  const PostgresAnswer last(PQexec(link->get(), kMarked));
+  if (PQresultStatus(last.get()) != PGRES_TUPLES_OK) return failure(link->get(), last.get(), kMarked);
+  const std::string found = PQntuples(last.get()) == 1 ? PQgetvalue(last.get(), 0, 0) : "";
+  const bool is_there = std::exchange(is_commit_unknown_, false) && found == mark_;
+  if (!is_there && !kept_.empty() && found != kept_) {
+    superseded_ = Error{
+        ErrorCode::kSuperseded,
+        name_of(link->get()) + " does not have what this process committed last; it has to start again"};
+    return std::unexpected(*superseded_);
+  }
   link_ = *std::move(link);
-  process_ = PQbackendPID(link_.get());
   ++session_;
-  if (!is_commit_unknown_) return false;
-  const PostgresAnswer last(PQexec(link_.get(), kMarked));
-  if (PQresultStatus(last.get()) != PGRES_TUPLES_OK) return failure(link_.get(), last.get(), kMarked);
-  is_commit_unknown_ = false;
-  return PQntuples(last.get()) == 1 && mark_ == PQgetvalue(last.get(), 0, 0);
+  return is_there;
 }
 
 Result<void> Postgres::reconnect() {
@@ -289,10 +298,13 @@ Result<void> Postgres::begin(const char* sql) {
 
 Result<void> Postgres::commit() {
   const bool marked = term_ != 0 && changes_ != changes_before_;
-  const Result<void> committed = send_commit(marked);
-  if (committed || !marked || PQstatus(link_.get()) == CONNECTION_OK) return committed;
-  is_commit_unknown_ = true;
-  return look_for_commit(committed.error());
+  Result<void> committed = send_commit(marked);
+  if (!committed && marked && PQstatus(link_.get()) != CONNECTION_OK) {
+    is_commit_unknown_ = true;
+    committed = look_for_commit(committed.error());
+  }
+  if (committed && marked) kept_ = mark_;
+  return committed;
 }
 
 // Whoever waits for it waits on: nothing else could be written meanwhile. What is said to have failed, and is

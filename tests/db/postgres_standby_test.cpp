@@ -115,6 +115,24 @@ TEST_F(PostgresStandbyTest, WhoeverFindsAnotherInItsPlaceWritesNothingMore) {
   EXPECT_THAT(written.error().message, HasSubstr("in use by another process"));
 }
 
+// A replica was promoted that had not got all yet, but the term.
+TEST_F(PostgresStandbyTest, WhoeverDoesNotFindWhatItCommittedLastWritesNothingMore) {
+  const auto stores = open();
+  const std::string counters = schema_ + ".counters";
+  must(stores->meta.set("key", "first"));
+  const std::string mark =
+      PostgresServer::get().run("SELECT value FROM " + counters + " WHERE name = 'node:commit'");
+  must(stores->meta.set("key", "second"));
+  PostgresServer::get().run("UPDATE " + counters + " SET value = " + mark + " WHERE name = 'node:commit'");
+  end_session();
+  for (int i = 0; i < 2; ++i) {
+    const auto written = run(stores->meta.set("key", "third"));
+    ASSERT_FALSE(written);
+    EXPECT_EQ(written.error().code, ErrorCode::kSuperseded) << written.error().message;
+  }
+  EXPECT_EQ(must(open()->meta.get("key")), "second") << "who looked does not keep the lock";
+}
+
 // A transaction that another process overtakes: what it had sent is undone.
 TEST_F(PostgresStandbyTest, WhatWasNotCommittedIsUndone) {
   const auto slow = open();
