@@ -31,6 +31,7 @@ constexpr const char* kMarked = "SELECT value FROM counters WHERE name = 'node:c
 constexpr std::int64_t kCommitsOfTerm = std::int64_t{1} << 32;
 constexpr auto kLookForCommit = std::chrono::seconds(10);
 constexpr auto kLookAgain = std::chrono::milliseconds(200);
+constexpr std::chrono::nanoseconds kRestMax = std::chrono::seconds(1);
 
 // Types of columns, as the server numbers them.
 constexpr Oid kBool = 16;
@@ -116,11 +117,13 @@ class Postgres final : public Backend {
   int process_;            // of the server, for this session
   std::int64_t term_ = 0;  // 0: not the node
   std::optional<Error> superseded_;
-  std::int64_t commits_ = 0;         // that were tried
-  std::string mark_;                 // of the last one
-  std::string kept_;                 // of the last one that is there; empty: none in this term
-  unsigned mark_known_ = 0;          // enqueue_prepared()
-  bool is_commit_unknown_ = false;   // whether that one is there
+  std::int64_t commits_ = 0;        // that were tried
+  std::string mark_;                // of the last one
+  std::string kept_;                // of the last one that is there; empty: none in this term
+  unsigned mark_known_ = 0;         // enqueue_prepared()
+  bool is_commit_unknown_ = false;  // whether that one is there
+  std::optional<Error> unreached_;  // why the last try to connect failed
+  std::chrono::steady_clock::time_point rests_until_;
   std::int64_t changes_before_ = 0;  // the transaction
   unsigned session_ = 1;             // grows with each connection
   unsigned statements_ = 0;
@@ -272,9 +275,19 @@ Result<bool> Postgres::resume() {
   return is_there;
 }
 
+// Where a machine is gone each try takes until connecting ends by time: as many wait as have something to
+// read, and one try speaks for all of them. What is refused at once costs nobody time.
 Result<void> Postgres::reconnect() {
-  TRY(const bool is_there, resume());
-  if (!is_there) return {};
+  const auto begun = std::chrono::steady_clock::now();
+  if (unreached_ && begun < rests_until_) return std::unexpected(*unreached_);
+  const Result<bool> is_there = resume();
+  if (!is_there) {
+    const auto end = std::chrono::steady_clock::now();
+    rests_until_ = end + std::min<std::chrono::nanoseconds>(end - begun, kRestMax);
+    unreached_ = is_there.error();
+    return std::unexpected(*unreached_);
+  }
+  if (!*is_there) return {};
   // Those who asked for it were told that it failed, and what they keep in memory says so.
   superseded_ = Error{ErrorCode::kSuperseded,
                       name() + " has what this process could not see committed; it has to start again"};

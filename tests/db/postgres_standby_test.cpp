@@ -1,4 +1,5 @@
 // Two processes with one database of PostgreSQL: which of them is the node.
+#include <csignal>
 #include <gmock/gmock.h>
 #include <optional>
 #include <string>
@@ -169,6 +170,30 @@ TEST_F(PostgresStandbyTest, ACommitWhoseAnswerIsLostIsFound) {
   }
   EXPECT_EQ(must(stores->meta.get("key")), "committed");
   EXPECT_THAT(troubles_, IsEmpty());
+}
+
+// As where its machine is gone: each try to connect ends by time.
+TEST_F(PostgresStandbyTest, WhileTheServerDoesNotAnswerOneTryIsForAllWhoWait) {
+  dsn_ = "connect_timeout=2 " + dsn_;
+  const auto stores = open();
+  must(stores->meta.set("key", "kept"));
+  const std::string server =
+      PostgresServer::get().run("SELECT split_part(pg_read_file('postmaster.pid'), E'\\n', 1)");
+  end_session();
+  const auto begun = std::chrono::steady_clock::now();
+  ASSERT_EQ(::kill(std::stoi(server), SIGSTOP), 0);
+  std::vector<ErrorCode> failures;
+  for (int i = 0; i < 20; ++i) {
+    const auto read = run(stores->meta.get("key"));
+    if (!read) failures.push_back(read.error().code);
+  }
+  const auto took = std::chrono::steady_clock::now() - begun;
+  ASSERT_EQ(::kill(std::stoi(server), SIGCONT), 0);
+  EXPECT_EQ(failures, std::vector(20, ErrorCode::kUnavailable));
+  EXPECT_LT(took, std::chrono::seconds(10)) << "two tries take four";
+  for (int i = 0; i < 200 && !run(stores->meta.get("key")); ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  EXPECT_EQ(must(stores->meta.get("key")), "kept");
 }
 
 TEST_F(PostgresStandbyTest, ASessionThatTheServerStillHasIsEndedByItsOwnProcess) {
