@@ -33,15 +33,6 @@ constexpr auto kLookForCommit = std::chrono::seconds(10);
 constexpr auto kLookAgain = std::chrono::milliseconds(200);
 constexpr std::chrono::nanoseconds kRestMax = std::chrono::seconds(1);
 
-// Types of columns, as the server numbers them.
-constexpr Oid kBool = 16;
-constexpr Oid kBytea = 17;
-constexpr Oid kInt8 = 20;
-constexpr Oid kInt2 = 21;
-constexpr Oid kInt4 = 23;
-constexpr Oid kFloat4 = 700;
-constexpr Oid kFloat8 = 701;
-
 std::int64_t changed_rows(PGresult* answer) {
   const std::string_view command = PQcmdStatus(answer);
   if (command.starts_with("SELECT") || command.starts_with("FETCH")) return 0;
@@ -479,21 +470,8 @@ Result<bool> PostgresPrepared::step() {
 }
 
 Type PostgresPrepared::type(int column) const {
-  if (PQgetisnull(answer_.get(), row_, column) == 1) return Type::kNull;
-  switch (PQftype(answer_.get(), column)) {
-    case kBool:
-    case kInt2:
-    case kInt4:
-    case kInt8:
-      return Type::kInteger;
-    case kFloat4:
-    case kFloat8:
-      return Type::kReal;
-    case kBytea:
-      return Type::kBlob;
-    default:
-      return Type::kText;
-  }
+  return PQgetisnull(answer_.get(), row_, column) == 1 ? Type::kNull
+                                                       : type_of(PQftype(answer_.get(), column));
 }
 
 std::int64_t PostgresPrepared::integer(int column) const {
