@@ -173,9 +173,9 @@ json::object Front::report() const {
 }
 
 // Who has lost the core refuses at once, so it is the one with fewest connections, and a balancer would give
-// it nearly all that come.
+// it nearly all that come. Who goes says so while its door is open still.
 HttpResponse Front::alive() const {
-  const bool is_alive = !core_.is_lost();
+  const bool is_alive = !leaves_ && !core_.is_lost();
   HttpResponse response = in_json({{"alive", is_alive}, {"role", "front"}});
   if (!is_alive) response.status = 503;
   return response;

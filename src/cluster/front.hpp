@@ -50,7 +50,7 @@ class Front {
   [[nodiscard]] Task<void> keep_in_touch();
   // The same once, before anybody is let in.
   [[nodiscard]] Task<void> get_in_touch();
-  // Tells the core that it goes, so that nobody misses it.
+  // Tells the core that it goes, so that nobody misses it, and from then on balancers, when they ask.
   [[nodiscard]] Task<void> leave();
 
   // {"role", "at", "version", "core", "core_answers", "brought", "refused", "unanswered", "sent", "leaves"}

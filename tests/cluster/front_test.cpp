@@ -346,6 +346,13 @@ TEST_F(FrontTest, WhoFindsACoreAgainIsAliveAgain) {
   EXPECT_EQ(livez(front), 200);
 }
 
+// Its door is open for some seconds more.
+TEST_F(FrontTest, WhoGoesIsNotAliveForBalancersAndAnswersStill) {
+  run(front.leave());
+  EXPECT_EQ(livez(front), 503);
+  EXPECT_EQ(get("/").status, 200);
+}
+
 // --- what is kept ------------------------------------------------------------------------------------------
 
 TEST_F(FrontTest, ManyReadersOfOnePageCostTheCoreOneAnswerASecond) {
