@@ -81,7 +81,7 @@ Task<Result<void>> FrontDaemon::open() {
   cluster::Front::Options options{.core = {.place = inside_.text(),
                                            .secret = cluster::Secret(key),
                                            .find_core = [this] { return remembered(kCoreName); }},
-                                  .certificate_until = [this] { return doors_.certificate_until(); }};
+                                  .certificate = [this] { return doors_.certificate(); }};
   identity_.emplace(config_.origin(), std::move(key), config_.contact, config_.moved_from);
   const Runtime runtime{clock_, loop_.get_executor(), workers_, log_, Rng(random_seed())};
   const cluster::Front::Clients clients{*http_, inside_http_->client(), inside_http_->streams(),

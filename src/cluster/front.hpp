@@ -14,6 +14,7 @@
 #include "budget/manager.hpp"
 #include "cluster/core_link.hpp"
 #include "cluster/kept_answers.hpp"
+#include "crypto/certificate.hpp"
 #include "federation/authenticator.hpp"
 #include "federation/identity.hpp"
 #include "federation/remote_keys.hpp"
@@ -27,7 +28,7 @@ class Front {
   struct Options {
     CoreLink::Options core;
     // None if a proxy has it.
-    std::function<std::optional<WallTime>()> certificate_until;
+    std::function<std::optional<crypto::CertificateFacts>()> certificate;
   };
   struct Clients {
     HttpClient& outside;
@@ -53,7 +54,8 @@ class Front {
   // Tells the core that it goes, so that nobody misses it, and from then on balancers, when they ask.
   [[nodiscard]] Task<void> leave();
 
-  // {"role", "at", "version", "core", "core_answers", "brought", "refused", "unanswered", "sent", "leaves"}
+  // {"role", "at", "version", "core", "core_answers", "brought", "refused", "unanswered", "sent", "leaves"},
+  // and of the certificate that it shows {"certificate_until", "certificate_late"}
   [[nodiscard]] json::object report() const;
 
  private:

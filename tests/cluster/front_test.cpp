@@ -99,7 +99,7 @@ class FrontTest : public testing::Test {
     return {.core = {.place = kFront,
                      .secret = Secret(identity.key),
                      .find_core = [this]() -> Task<Result<std::string>> { co_return core_is; }},
-            .certificate_until = [] { return std::nullopt; }};
+            .certificate = [] { return std::nullopt; }};
   }
   // What a balancer gets.
   int livez(Front& of) {
@@ -351,6 +351,18 @@ TEST_F(FrontTest, WhoGoesIsNotAliveForBalancersAndAnswersStill) {
   run(front.leave());
   EXPECT_EQ(livez(front), 503);
   EXPECT_EQ(get("/").status, 200);
+}
+
+TEST_F(FrontTest, WhatCertificateItShowsIsInItsReport) {
+  Front::Options shows = options();
+  const WallTime until = clock.wall_now() + std::chrono::days(20);
+  shows.certificate = [until] { return crypto::CertificateFacts{until - std::chrono::days(90), until, {}}; };
+  const Front one{std::move(shows), identity, front_budget, {outside, inside, inside, inside}, runtime};
+  EXPECT_FALSE(json::get_flag(one.report(), "certificate_late"));
+  loop.run_for(std::chrono::days(6));
+  EXPECT_TRUE(json::get_flag(one.report(), "certificate_late"));
+  EXPECT_EQ(json::get_int(one.report(), "certificate_until"),
+            std::chrono::floor<std::chrono::seconds>(until).time_since_epoch().count());
 }
 
 // --- what is kept ------------------------------------------------------------------------------------------
