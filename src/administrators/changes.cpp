@@ -1,9 +1,14 @@
 #include "administrators/changes.hpp"
 
+#include "base/printable.hpp"
+
 namespace tagring::administrators {
 
+// What a request said anybody may have written, and PostgreSQL keeps no NUL.
 Task<void> Changes::note(Change change) {
   change.at = clock_.wall_now();
+  change.about = printable(change.about);
+  change.outcome = printable(change.outcome);
   log_.info(
       "admin",
       {{"who", change.who}, {"does", change.does}, {"about", change.about}, {"outcome", change.outcome}});

@@ -43,7 +43,7 @@ class Daemon final : public health::Machine {
   [[nodiscard]] std::optional<health::Disk> disk() const override;
   [[nodiscard]] std::optional<std::int64_t> room() const override;
   [[nodiscard]] std::optional<WallTime> certificate_until() const override {
-    return doors_.certificate_until();
+    return doors_.certificate() ? std::optional(doors_.certificate()->until) : std::nullopt;
   }
   [[nodiscard]] std::optional<json::array> fronts() const override {
     return fronts_ ? std::optional(fronts_->status()) : std::nullopt;

@@ -30,19 +30,19 @@ Result<void> Doors::check() {
 }
 
 Result<void> Doors::check_certificate() {
-  TRY(certificate_until_, until_of(config_));
+  TRY(certificate_, facts_of(config_));
   return {};
 }
 
-Result<std::optional<WallTime>> Doors::until_of(const config::Config& config) const {
+Result<std::optional<crypto::CertificateFacts>> Doors::facts_of(const config::Config& config) const {
   if (config.is_plain()) return std::nullopt;
-  const Result<crypto::CertificateFacts> facts = machine::certificate_of(config, clock_.wall_now());
+  Result<crypto::CertificateFacts> facts = machine::certificate_of(config, clock_.wall_now());
   if (!facts) {
     const ErrorCode code =
         facts.error().code == ErrorCode::kNotFound ? ErrorCode::kNotFound : ErrorCode::kInvalid;
     return fail(code, fmt::format("{}: {}", config_file_.string(), facts.error().message));
   }
-  return facts->until;
+  return *std::move(facts);
 }
 
 // Another port than that of the configuration would be served, and nobody would know why nobody comes.
@@ -151,17 +151,17 @@ void Doors::trust(const proxies::Networks& proxies) {
 Result<void> Doors::take_certificate(const config::Config& config) {
   config::Config for_now = config;
   for_now.host = config_.host;
-  const Result<std::optional<WallTime>> until = until_of(for_now);
-  if (!until && config.host != config_.host) {
-    return fail(until.error().code,
+  Result<std::optional<crypto::CertificateFacts>> facts = facts_of(for_now);
+  if (!facts && config.host != config_.host) {
+    return fail(facts.error().code,
                 fmt::format("{}. node.host is changed to {}: restart the node, which then has that name",
-                            until.error().message, config.host));
+                            facts.error().message, config.host));
   }
-  TRY_VOID(until);
+  TRY_VOID(facts);
   for (std::size_t i = 0; i < outside_; ++i) {
     TRY_VOID(servers_[i]->take_certificate(config.certificate, config.key));
   }
-  certificate_until_ = *until;
+  certificate_ = *std::move(facts);
   return {};
 }
 
@@ -187,7 +187,7 @@ Task<void> Doors::watch_certificate(Log& log, std::function<Task<void>()> after)
     if (done) {
       taken = std::move(now);
       reason.clear();
-      log.info("certificate_renewed", {{"until", to_rfc3339(*certificate_until_)}});
+      log.info("certificate_renewed", {{"until", to_rfc3339(certificate_->until)}});
     } else if (reason != done.error().message) {
       reason = done.error().message;
       log.error("certificate_refused", {{"because", reason}, {"until_then", "the one before is used"}});

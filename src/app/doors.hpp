@@ -11,6 +11,7 @@
 #include "budget/manager.hpp"
 #include "cluster/channel.hpp"
 #include "config/config.hpp"
+#include "crypto/certificate.hpp"
 #include "proxies/networks.hpp"
 #include "server/http_server.hpp"
 
@@ -52,8 +53,8 @@ class Doors {
   void trust(const proxies::Networks& proxies);
   // Until it is cancelled: takes the certificate again when its files change, and then runs `after`.
   [[nodiscard]] Task<void> watch_certificate(Log& log, std::function<Task<void>()> after);
-  // Until when it is good; nothing if a proxy has it.
-  [[nodiscard]] std::optional<WallTime> certificate_until() const { return certificate_until_; }
+  // Nothing if a proxy has it.
+  [[nodiscard]] const std::optional<crypto::CertificateFacts>& certificate() const { return certificate_; }
 
   // Lets running requests finish.
   [[nodiscard]] Task<void> stop();
@@ -61,7 +62,7 @@ class Doors {
  private:
   // When a file was changed last; a link counts as what it leads to.
   using Times = std::vector<std::filesystem::file_time_type>;
-  [[nodiscard]] Result<std::optional<WallTime>> until_of(const config::Config& config) const;
+  [[nodiscard]] Result<std::optional<crypto::CertificateFacts>> facts_of(const config::Config& config) const;
   [[nodiscard]] Result<void> check_inherited() const;
   [[nodiscard]] Times certificate_times() const;
   [[nodiscard]] Result<void> listen_at(server::HttpServerOptions options, HttpHandler handler);
@@ -71,7 +72,7 @@ class Doors {
   budget::Manager& budget_;
   const Executors executors_;
   Clock& clock_;
-  std::optional<WallTime> certificate_until_;
+  std::optional<crypto::CertificateFacts> certificate_;
   std::vector<std::unique_ptr<server::HttpServer>> servers_;
   std::size_t outside_ = 0;  // the first so many of them are for everybody
 };

@@ -15,6 +15,11 @@
 
 namespace tagring::app {
 namespace asio = boost::asio;
+namespace {
+
+constexpr Duration kNoticed = std::chrono::seconds(3);  // by a balancer that asks each second, twice
+
+}  // namespace
 
 FrontDaemon::FrontDaemon(config::Config config, std::filesystem::path config_file, bool json,
                          cluster::Place inside)
@@ -46,7 +51,9 @@ Task<Result<void>> FrontDaemon::serve() {
   co_await wait_for_the_end();
   machine::notify_systemd("STOPPING=1");
   log_.info("stopping");
+  const Instant last_call = clock_.now() + kNoticed;
   co_await front_->leave();
+  co_await clock_.sleep_until(last_call);
   co_await doors_.stop();
   co_return Result<void>();
 }
@@ -74,7 +81,7 @@ Task<Result<void>> FrontDaemon::open() {
   cluster::Front::Options options{.core = {.place = inside_.text(),
                                            .secret = cluster::Secret(key),
                                            .find_core = [this] { return remembered(kCoreName); }},
-                                  .certificate_until = [this] { return doors_.certificate_until(); }};
+                                  .certificate = [this] { return doors_.certificate(); }};
   identity_.emplace(config_.origin(), std::move(key), config_.contact, config_.moved_from);
   const Runtime runtime{clock_, loop_.get_executor(), workers_, log_, Rng(random_seed())};
   const cluster::Front::Clients clients{*http_, inside_http_->client(), inside_http_->streams(),

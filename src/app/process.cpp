@@ -5,6 +5,7 @@
 #include <boost/asio/executor_work_guard.hpp>
 #include <csignal>
 #include <fmt/format.h>
+#include <sys/resource.h>
 
 #include "crypto/key.hpp"
 #include "federation/checked_signature.hpp"
@@ -15,6 +16,14 @@ namespace tagring::app {
 namespace {
 // Connections. A front that fetches from slow servers has one for each of these.
 constexpr std::size_t kToOneProcess = 512;
+
+// A shell allows 1,024 files unless who asks wants more: fewer than there may be connections.
+void allow_all_files() {
+  rlimit files{};
+  if (getrlimit(RLIMIT_NOFILE, &files) != 0) return;
+  files.rlim_cur = files.rlim_max;
+  static_cast<void>(setrlimit(RLIMIT_NOFILE, &files));
+}
 
 Task<void> serve_into(Task<Result<void>> serve, TaskGroup* tasks, boost::asio::io_context* loop,
                       Result<void>* result) {
@@ -29,6 +38,7 @@ Task<void> serve_into(Task<Result<void>> serve, TaskGroup* tasks, boost::asio::i
 Result<void> run_process(boost::asio::io_context& loop, boost::asio::thread_pool& pool, TaskGroup& tasks,
                          Task<Result<void>> serve) {
   static_cast<void>(std::signal(SIGHUP, SIG_IGN));
+  allow_all_files();
   Result<void> result;
   boost::asio::co_spawn(loop, serve_into(std::move(serve), &tasks, &loop, &result),
                         [](std::exception_ptr error) {

@@ -21,7 +21,9 @@ Task<Result<HttpResponse>> CoreLink::send(HttpClient& client, HttpCall call) {
 // A core that was asked before another took over says nothing of that one. One that is slow is not lost: each
 // two seconds it has its chance to say so.
 void CoreLink::note(const std::string& place, const std::optional<Error>& trouble) {
-  if (place != core_ || answers_ == !trouble) return;
+  if (place != core_) return;
+  if (!trouble) answered_ = clock_.now();
+  if (answers_ == !trouble) return;
   answers_ = !trouble;
   if (answers_) {
     log_.info("core_found", {{"at", core_}});
@@ -30,6 +32,8 @@ void CoreLink::note(const std::string& place, const std::optional<Error>& troubl
     alarm_.ring();
   }
 }
+
+bool CoreLink::is_lost() const { return !answers_ && (!answered_ || clock_.now() - *answered_ > kTakeOver); }
 
 Task<Result<HttpResponse>> CoreLink::ask(HttpClient& client, HttpCall call) {
   if (!answers_) co_return fail(ErrorCode::kUnavailable, "no core answers");

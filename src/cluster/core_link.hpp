@@ -37,11 +37,14 @@ class CoreLink {
   [[nodiscard]] Task<Result<HttpResponse>> ask(HttpClient& client, HttpCall call);
 
   [[nodiscard]] bool answers() const { return answers_; }
+  // For longer than another core takes to be in its place, or ever since the start.
+  [[nodiscard]] bool is_lost() const;
   [[nodiscard]] const std::string& place() const { return core_; }  // empty: not known
 
  private:
   static constexpr Duration kTellEvery{2'000};
   static constexpr Duration kLookEvery{500};  // for another core
+  static constexpr Duration kTakeOver{15'000};
   Task<Result<HttpResponse>> send(HttpClient& client, HttpCall call);
   void note(const std::string& place, const std::optional<Error>& trouble);
 
@@ -52,6 +55,7 @@ class CoreLink {
   queues::Alarm alarm_;
   std::string core_;
   bool answers_ = false;
+  std::optional<Instant> answered_;  // when it said last that it is there
   bool can_write_ = true;
 };
 

@@ -166,15 +166,31 @@ Task<void> Front::leave() {
 }
 
 json::object Front::report() const {
-  return {{"role", "front"},       {"at", options_.core.place},       {"version", federation::kVersion},
-          {"core", core_.place()}, {"core_answers", core_.answers()}, {"brought", brought_},
-          {"refused", refused_},   {"unanswered", unanswered_},       {"sent", sent_},
-          {"leaves", leaves_}};
+  json::object report = {
+      {"role", "front"},       {"at", options_.core.place},       {"version", federation::kVersion},
+      {"core", core_.place()}, {"core_answers", core_.answers()}, {"brought", brought_},
+      {"refused", refused_},   {"unanswered", unanswered_},       {"sent", sent_},
+      {"leaves", leaves_}};
+  if (const std::optional<crypto::CertificateFacts> shown = options_.certificate()) {
+    report["certificate_until"] =
+        std::chrono::floor<std::chrono::seconds>(shown->until).time_since_epoch().count();
+    report["certificate_late"] = clock_.wall_now() > shown->late_from();
+  }
+  return report;
+}
+
+// Who has lost the core refuses at once, so it is the one with fewest connections, and a balancer would give
+// it nearly all that come. Who goes says so while its door is open still.
+HttpResponse Front::alive() const {
+  const bool is_alive = !leaves_ && !core_.is_lost();
+  HttpResponse response = in_json({{"alive", is_alive}, {"role", "front"}});
+  if (!is_alive) response.status = 503;
+  return response;
 }
 
 Task<HttpResponse> Front::probe(HttpRequest request) {
   const std::string_view path = path_of(request.target);
-  if (path == "/livez") co_return in_json({{"alive", true}, {"role", "front"}});
+  if (path == "/livez") co_return alive();
   if (path == "/readyz") {
     json::object ready = report();
     ready["ready"] = core_.answers();
@@ -195,9 +211,8 @@ json::object Front::figures() const {
                           {"version", federation::kVersion},
                           {"front", report()},
                           {"budget", budget_.status()}};
-  if (const std::optional<WallTime> until = options_.certificate_until())
-    figures["certificate_until"] =
-        std::chrono::floor<std::chrono::seconds>(*until).time_since_epoch().count();
+  if (const auto until = json::get_int(figures["front"].as_object(), "certificate_until"))
+    figures["certificate_until"] = *until;
   return figures;
 }
 

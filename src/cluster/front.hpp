@@ -14,6 +14,7 @@
 #include "budget/manager.hpp"
 #include "cluster/core_link.hpp"
 #include "cluster/kept_answers.hpp"
+#include "crypto/certificate.hpp"
 #include "federation/authenticator.hpp"
 #include "federation/identity.hpp"
 #include "federation/remote_keys.hpp"
@@ -27,7 +28,7 @@ class Front {
   struct Options {
     CoreLink::Options core;
     // None if a proxy has it.
-    std::function<std::optional<WallTime>()> certificate_until;
+    std::function<std::optional<crypto::CertificateFacts>()> certificate;
   };
   struct Clients {
     HttpClient& outside;
@@ -43,20 +44,23 @@ class Front {
   [[nodiscard]] Task<HttpResponse> answer(HttpRequest request);
   // To the core.
   [[nodiscard]] Task<HttpResponse> answer_core(HttpRequest request);
-  // GET /livez, /readyz (report(), and whether a core is there), /metrics; to its own listener.
+  // GET /livez, /readyz (report(), and whether a core is there), /metrics; to its own listener. /livez is for
+  // balancers: 503 where requests are better brought by another front.
   [[nodiscard]] Task<HttpResponse> probe(HttpRequest request);
   // Looks for the core, and tells it each two seconds that this front is there, until it is cancelled.
   [[nodiscard]] Task<void> keep_in_touch();
   // The same once, before anybody is let in.
   [[nodiscard]] Task<void> get_in_touch();
-  // Tells the core that it goes, so that nobody misses it.
+  // Tells the core that it goes, so that nobody misses it, and from then on balancers, when they ask.
   [[nodiscard]] Task<void> leave();
 
-  // {"role", "at", "version", "core", "core_answers", "brought", "refused", "unanswered", "sent", "leaves"}
+  // {"role", "at", "version", "core", "core_answers", "brought", "refused", "unanswered", "sent", "leaves"},
+  // and of the certificate that it shows {"certificate_until", "certificate_late"}
   [[nodiscard]] json::object report() const;
 
  private:
   static constexpr Duration kCoreTimeout{30'000};
+  [[nodiscard]] HttpResponse alive() const;
   using Checked = federation::Authenticator::Checked;
   Task<Result<std::optional<Checked>>> check(const HttpRequest& request);
   Task<HttpResponse> bring(HttpRequest request);

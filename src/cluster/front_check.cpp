@@ -36,6 +36,14 @@ Check judge(const SeenFront& front, const std::string& own) {
   if (!json::get_flag(*front.answer, "core_answers"))
     return bad(name, fmt::format("runs, and cannot reach this core at {}", own),
                fmt::format("let its machine connect to {}: see the firewalls of both", own));
+  if (json::get_flag(*front.answer, "certificate_late")) {
+    const std::int64_t until = json::get_int(*front.answer, "certificate_until").value_or(0);
+    return bad(name,
+               fmt::format("shows a certificate that is good until {}",
+                           to_rfc3339(WallTime(std::chrono::seconds(until)))),
+               "see on its machine why there is no new one (listen.certificate): it takes one by itself, and "
+               "says why not (event=certificate_refused)");
+  }
   return well(name, fmt::format("tagring {}, reaches this core, and is reached from it", front.version));
 }
 

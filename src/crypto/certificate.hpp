@@ -14,6 +14,9 @@ struct CertificateFacts {
   WallTime from;
   WallTime until;
   std::vector<std::string> names;  // DNS names that it is for, as they stand there
+
+  // When a sixth of its lifetime is left: certbot and Caddy have renewed it long before.
+  [[nodiscard]] WallTime late_from() const { return until - (until - from) / 6; }
 };
 
 // Files of PEM: `chain` has the own certificate first, `authorities` (may be empty) those that are trusted

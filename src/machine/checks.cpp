@@ -22,8 +22,6 @@ using health::well;
 
 constexpr Duration kDnsTimeout = std::chrono::seconds(10);
 constexpr std::uint64_t kFreeLeast = 1'000'000'000;
-// Of a certificate's lifetime: certbot and Caddy have renewed it long before so little is left.
-constexpr int kLateShare = 6;
 constexpr std::array kDatabaseFiles = {"tagring.db", "tagring.db-wal", "tagring.db-shm"};
 
 std::string amount(std::uint64_t bytes) {
@@ -155,7 +153,7 @@ Check look_at_certificate(const config::Config& config, WallTime now) {
                "listen.key is to be the private key of listen.certificate");
   const auto days = std::chrono::duration_cast<std::chrono::days>(facts->until - now).count();
   const std::string until = fmt::format("for {} until {}", config.host, to_rfc3339(facts->until));
-  if (facts->until - now < (facts->until - facts->from) / kLateShare) {
+  if (now > facts->late_from()) {
     return bad("certificate", fmt::format("{}: {} days are left", until, days),
                "see why it was not renewed (certbot renew); the node takes a new one by itself");
   }

@@ -40,7 +40,13 @@ Task<void> Streams::stop() {
 
 Task<void> Streams::forget_former() {
   std::vector<Tag> tags(subscriber_.wanted().begin(), subscriber_.wanted().end());
-  if (!tags.empty()) (void)co_await subscriber_.unwant(std::move(tags), kReason);
+  if (tags.empty()) co_return;
+  (void)co_await subscriber_.unwant(std::move(tags), kReason);
+  bring_all();  // who came while that was written down found them wanted
+}
+
+void Streams::bring_all() {
+  for (const auto& [tag, readers] : by_tag_) bring(tag, *readers.begin());
 }
 
 // What others wanted when its readers came they may want no more.
@@ -48,7 +54,7 @@ Task<void> Streams::look_again() {
   while (!by_tag_.empty()) {
     const Instant next = clock_.now() + kLookEvery;
     co_await clock_.sleep_until(next);
-    for (const auto& [tag, readers] : by_tag_) bring(tag, *readers.begin());
+    bring_all();
   }
   looks_again_ = false;
 }

@@ -78,6 +78,7 @@ class Streams final : public ApiPart, public LiveReader::Owner {
   Task<void> let_go(Tag tag);
   Task<void> forget_former();
   void bring(const Tag& tag, LiveReader* reader);
+  void bring_all();
   Task<void> look_again();
 
   static constexpr Duration kLookEvery = std::chrono::minutes(1);

@@ -11,6 +11,10 @@
 namespace tagring::node {
 namespace {
 
+// For 2,200 deliveries a second, which are as many as a node's loop makes (docs/scaling.md). Each of them has
+// a connection.
+constexpr std::size_t kSinglesMax = 1'100;
+
 std::vector<ring::Contact> make_contacts(const config::Config& config, std::uint64_t incarnation) {
   std::vector<ring::Contact> contacts;
   const Result<std::string> domain = ring::registrable_domain(config.host);
@@ -110,10 +114,14 @@ signatures::SignaturePolicy signature_policy(const federation::Identity& identit
   return policy;
 }
 
-queues::QueueOptions queue_options(const Bounds& bounds) {
+// What a node says it can deliver it can only if as much is under way, also to servers that take half a
+// second to answer.
+queues::QueueOptions queue_options(const config::Config& config, const Bounds& bounds) {
   queues::QueueOptions options;
   options.batch_max = bounds.batch;
   options.gather = Duration(20);
+  options.singles_max =
+      std::clamp<std::size_t>(config.deliveries_per_second / 2, options.singles_max, kSinglesMax);
   return options;
 }
 

@@ -32,7 +32,7 @@ overlay::RingService::Options ring_options(const config::Config& config, std::ui
 // followers at once.
 std::vector<std::string> own_hosts(const config::Config& config);
 signatures::SignaturePolicy signature_policy(const federation::Identity& identity);
-queues::QueueOptions queue_options(const Bounds& bounds);
+queues::QueueOptions queue_options(const config::Config& config, const Bounds& bounds);
 instances::Instances::Options instance_options(const config::Config& config, budget::Manager& budget);
 instances::Moderation::Options moderation_options(const config::Config& config, budget::Manager& budget);
 storage::Retention::Options retention_options(const config::Config& config, const Environment& world);

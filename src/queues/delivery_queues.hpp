@@ -31,10 +31,11 @@ namespace tagring::queues {
 struct QueueOptions {
   std::size_t batch_max = 500;            // items of one request
   std::size_t batch_bytes_max = 700'000;  // what they weigh together, or one item
-  std::size_t concurrent_max = 128;       // requests under way, all lanes together
+  std::size_t concurrent_max = 128;       // batches under way, all lanes together
   Duration gather =
       Duration::zero();  // random wait up to this before a request that follows another: more per request
   Backoff backoff;
+  std::size_t singles_max = 128;  // requests of one item each that are under way (inbox_lanes.hpp)
 };
 
 struct QueueStatus {

@@ -236,7 +236,7 @@ class InboxLanes {
       }
       heed(box);
       const auto [turn, when] = next_thread(box);
-      if (when > clock_.now() || active_ >= options_.concurrent_max) {
+      if (when > clock_.now() || active_ >= options_.singles_max) {
         const bool wants_place = when <= clock_.now();
         if (wants_place && !std::exchange(box.queued, true)) queue_.push_back(inbox);
         if (!wants_place) call_next();
@@ -309,9 +309,9 @@ class InboxLanes {
                                              now - box.failed_first);
   }
 
-  // A place of concurrent_max is free, for who has waited longest.
+  // A place of singles_max is free, for who has waited longest.
   void call_next() {
-    while (active_ < options_.concurrent_max && !queue_.empty()) {
+    while (active_ < options_.singles_max && !queue_.empty()) {
       const auto box = inboxes_.find(queue_.front());
       queue_.pop_front();
       if (box == inboxes_.end() || !std::exchange(box->second.queued, false)) continue;
@@ -329,7 +329,7 @@ class InboxLanes {
   std::uint64_t next_turn_ = 1;
   std::size_t active_ = 0;
   std::size_t size_ = 0;
-  std::deque<std::string> queue_;  // inboxes that wait for a place of concurrent_max
+  std::deque<std::string> queue_;  // inboxes that wait for a place of singles_max
   TaskGroup tasks_;
 };
 

@@ -101,8 +101,8 @@ class Backend {
 
   // PostgreSQL: makes this process the node, by a number that is one more than that of the process before
   // (the counter "node:term"). From then on a connection that was lost is made again, if the number is the
-  // last one still; else everything fails with kSuperseded from there on. SQLite: nothing, since no other
-  // process gets in.
+  // last one still, and what this process committed last is there; else everything fails with kSuperseded
+  // from there on. SQLite: nothing, since no other process gets in.
   virtual Result<void> take_term() { return {}; }
   // PostgreSQL: whose the tables are. Inside a transaction. SQLite: nothing is known.
   virtual Result<Tenure> tenure() { return Tenure(); }

@@ -31,15 +31,7 @@ constexpr const char* kMarked = "SELECT value FROM counters WHERE name = 'node:c
 constexpr std::int64_t kCommitsOfTerm = std::int64_t{1} << 32;
 constexpr auto kLookForCommit = std::chrono::seconds(10);
 constexpr auto kLookAgain = std::chrono::milliseconds(200);
-
-// Types of columns, as the server numbers them.
-constexpr Oid kBool = 16;
-constexpr Oid kBytea = 17;
-constexpr Oid kInt8 = 20;
-constexpr Oid kInt2 = 21;
-constexpr Oid kInt4 = 23;
-constexpr Oid kFloat4 = 700;
-constexpr Oid kFloat8 = 701;
+constexpr std::chrono::nanoseconds kRestMax = std::chrono::seconds(1);
 
 std::int64_t changed_rows(PGresult* answer) {
   const std::string_view command = PQcmdStatus(answer);
@@ -116,10 +108,13 @@ class Postgres final : public Backend {
   int process_;            // of the server, for this session
   std::int64_t term_ = 0;  // 0: not the node
   std::optional<Error> superseded_;
-  std::int64_t commits_ = 0;         // that were tried
-  std::string mark_;                 // of the last one
-  unsigned mark_known_ = 0;          // enqueue_prepared()
-  bool is_commit_unknown_ = false;   // whether that one is there
+  std::int64_t commits_ = 0;        // that were tried
+  std::string mark_;                // of the last one
+  std::string kept_;                // of the last one that is there; empty: none in this term
+  unsigned mark_known_ = 0;         // enqueue_prepared()
+  bool is_commit_unknown_ = false;  // whether that one is there
+  std::optional<Error> unreached_;  // why the last try to connect failed
+  std::chrono::steady_clock::time_point rests_until_;
   std::int64_t changes_before_ = 0;  // the transaction
   unsigned session_ = 1;             // grows with each connection
   unsigned statements_ = 0;
@@ -247,25 +242,43 @@ Result<void> Postgres::take_term() {
 }
 
 // Without a term nobody could say what happened in between. True if the commit that nobody answered is there.
+// A replica that was promoted may have the term, and not what was committed last: then the numbers that this
+// process has given are not in use there.
 Result<bool> Postgres::resume() {
   if (superseded_) return std::unexpected(*superseded_);
   if (term_ == 0) return fail(ErrorCode::kUnavailable, "database: the session was lost");
   Result<PostgresLink> link = resume_session(dsn_, process_, term_);
   if (!link && link.error().code == ErrorCode::kSuperseded) superseded_ = link.error();
   if (!link) return std::unexpected(std::move(link).error());
+  process_ = PQbackendPID(link->get());
+  const PostgresAnswer last(PQexec(link->get(), kMarked));
+  if (PQresultStatus(last.get()) != PGRES_TUPLES_OK) return failure(link->get(), last.get(), kMarked);
+  const std::string found = PQntuples(last.get()) == 1 ? PQgetvalue(last.get(), 0, 0) : "";
+  const bool is_there = std::exchange(is_commit_unknown_, false) && found == mark_;
+  if (!is_there && !kept_.empty() && found != kept_) {
+    superseded_ = Error{
+        ErrorCode::kSuperseded,
+        name_of(link->get()) + " does not have what this process committed last; it has to start again"};
+    return std::unexpected(*superseded_);
+  }
   link_ = *std::move(link);
-  process_ = PQbackendPID(link_.get());
   ++session_;
-  if (!is_commit_unknown_) return false;
-  const PostgresAnswer last(PQexec(link_.get(), kMarked));
-  if (PQresultStatus(last.get()) != PGRES_TUPLES_OK) return failure(link_.get(), last.get(), kMarked);
-  is_commit_unknown_ = false;
-  return PQntuples(last.get()) == 1 && mark_ == PQgetvalue(last.get(), 0, 0);
+  return is_there;
 }
 
+// Where a machine is gone each try takes until connecting ends by time: as many wait as have something to
+// read, and one try speaks for all of them. What is refused at once costs nobody time.
 Result<void> Postgres::reconnect() {
-  TRY(const bool is_there, resume());
-  if (!is_there) return {};
+  const auto begun = std::chrono::steady_clock::now();
+  if (unreached_ && begun < rests_until_) return std::unexpected(*unreached_);
+  const Result<bool> is_there = resume();
+  if (!is_there) {
+    const auto end = std::chrono::steady_clock::now();
+    rests_until_ = end + std::min<std::chrono::nanoseconds>(end - begun, kRestMax);
+    unreached_ = is_there.error();
+    return std::unexpected(*unreached_);
+  }
+  if (!*is_there) return {};
   // Those who asked for it were told that it failed, and what they keep in memory says so.
   superseded_ = Error{ErrorCode::kSuperseded,
                       name() + " has what this process could not see committed; it has to start again"};
@@ -289,10 +302,13 @@ Result<void> Postgres::begin(const char* sql) {
 
 Result<void> Postgres::commit() {
   const bool marked = term_ != 0 && changes_ != changes_before_;
-  const Result<void> committed = send_commit(marked);
-  if (committed || !marked || PQstatus(link_.get()) == CONNECTION_OK) return committed;
-  is_commit_unknown_ = true;
-  return look_for_commit(committed.error());
+  Result<void> committed = send_commit(marked);
+  if (!committed && marked && PQstatus(link_.get()) != CONNECTION_OK) {
+    is_commit_unknown_ = true;
+    committed = look_for_commit(committed.error());
+  }
+  if (committed && marked) kept_ = mark_;
+  return committed;
 }
 
 // Whoever waits for it waits on: nothing else could be written meanwhile. What is said to have failed, and is
@@ -454,21 +470,8 @@ Result<bool> PostgresPrepared::step() {
 }
 
 Type PostgresPrepared::type(int column) const {
-  if (PQgetisnull(answer_.get(), row_, column) == 1) return Type::kNull;
-  switch (PQftype(answer_.get(), column)) {
-    case kBool:
-    case kInt2:
-    case kInt4:
-    case kInt8:
-      return Type::kInteger;
-    case kFloat4:
-    case kFloat8:
-      return Type::kReal;
-    case kBytea:
-      return Type::kBlob;
-    default:
-      return Type::kText;
-  }
+  return PQgetisnull(answer_.get(), row_, column) == 1 ? Type::kNull
+                                                       : type_of(PQftype(answer_.get(), column));
 }
 
 std::int64_t PostgresPrepared::integer(int column) const {

@@ -5,6 +5,15 @@
 namespace tagring::sql {
 namespace {
 
+// Types of columns, as the server numbers them.
+constexpr unsigned kBool = 16;
+constexpr unsigned kBytea = 17;
+constexpr unsigned kInt8 = 20;
+constexpr unsigned kInt2 = 21;
+constexpr unsigned kInt4 = 23;
+constexpr unsigned kFloat4 = 700;
+constexpr unsigned kFloat8 = 701;
+
 enum class Mark : char { kInteger = 'i', kBlob = 'b', kText = 't' };
 
 std::string marked(Mark mark, std::string_view bytes) {
@@ -28,6 +37,23 @@ std::int64_t from_big_endian(std::string_view bytes) {
   std::uint64_t value = bytes.empty() || static_cast<signed char>(bytes.front()) >= 0 ? 0 : ~std::uint64_t{0};
   for (const char byte : bytes) value = value << 8U | static_cast<unsigned char>(byte);
   return static_cast<std::int64_t>(value);
+}
+
+Type type_of(unsigned number) {
+  switch (number) {
+    case kBool:
+    case kInt2:
+    case kInt4:
+    case kInt8:
+      return Type::kInteger;
+    case kFloat4:
+    case kFloat8:
+      return Type::kReal;
+    case kBytea:
+      return Type::kBlob;
+    default:
+      return Type::kText;
+  }
 }
 
 std::string bytes_of(const Any& value) {

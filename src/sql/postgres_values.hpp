@@ -13,6 +13,9 @@ namespace tagring::sql {
 // Of two's complement, of any size up to 8 bytes.
 std::int64_t from_big_endian(std::string_view bytes);
 
+// Of a column, by the number that the server has for its type.
+Type type_of(unsigned number);
+
 // A value of type any_value: a byte that says what it is, and it.
 std::string bytes_of(const Any& value);
 Any any_of(std::string_view bytes);

@@ -151,7 +151,7 @@ class FrontStreams : public net::NetTest {
   Front front{{.core = {.place = "127.0.0.1:1",
                         .secret = Secret(key),
                         .find_core = [this]() -> Task<Result<std::string>> { co_return place; }},
-               .certificate_until = [] { return std::nullopt; }},
+               .certificate = [] { return std::nullopt; }},
               identity,
               budget,
               {*client, *inside, streams, *inside},

@@ -95,6 +95,18 @@ class FrontTest : public testing::Test {
     request.headers.add("Host", "tags.example.org");
     return run(front.answer(std::move(request)));
   }
+  Front::Options options() {
+    return {.core = {.place = kFront,
+                     .secret = Secret(identity.key),
+                     .find_core = [this]() -> Task<Result<std::string>> { co_return core_is; }},
+            .certificate = [] { return std::nullopt; }};
+  }
+  // What a balancer gets.
+  int livez(Front& of) {
+    HttpRequest request;
+    request.target = "/livez";
+    return run(of.probe(std::move(request))).status;
+  }
   HttpRequest signed_post(const std::string& target, const std::string& body,
                           const std::string& key_id = std::string(kAuthor) + "#main-key") {
     HttpCall call("POST", *Url::parse(identity.origin() + target), Instant());
@@ -139,14 +151,7 @@ class FrontTest : public testing::Test {
   std::vector<HttpRequest> asked;  // of the node
   HttpResponse at_core;
   Fronts fronts{{.place = kCore, .secret = Secret(identity.key)}, inside, core_budget, clock, log};
-  Front front{{.core = {.place = kFront,
-                        .secret = Secret(identity.key),
-                        .find_core = [this]() -> Task<Result<std::string>> { co_return core_is; }},
-               .certificate_until = [] { return std::nullopt; }},
-              identity,
-              front_budget,
-              {outside, inside, inside, inside},
-              runtime};
+  Front front{options(), identity, front_budget, {outside, inside, inside, inside}, runtime};
 };
 
 TEST_F(FrontTest, NobodyOutsideIsTakenForAFront) {
@@ -314,6 +319,50 @@ TEST_F(FrontTest, WithoutACoreNobodyWaits) {
   inside.calls.clear();
   EXPECT_EQ(get("/").status, 503);
   EXPECT_THAT(inside.calls, testing::IsEmpty());
+}
+
+// It refuses at once, so it has the fewest connections: a balancer would give it nearly all that come.
+TEST_F(FrontTest, WhoHasLostTheCoreForLongerThanATakeOverIsNotAliveForBalancers) {
+  EXPECT_EQ(livez(front), 200);
+  inside.listeners.erase(kCore);
+  run(front.get_in_touch());
+  EXPECT_EQ(get("/").status, 503);
+  loop.run_for(std::chrono::seconds(10));
+  EXPECT_EQ(livez(front), 200) << "another core may be about to take over";
+  loop.run_for(std::chrono::seconds(10));
+  EXPECT_EQ(livez(front), 503);
+  Front has_never_found_one{options(), identity, front_budget, {outside, inside, inside, inside}, runtime};
+  EXPECT_EQ(livez(has_never_found_one), 503);
+}
+
+TEST_F(FrontTest, WhoFindsACoreAgainIsAliveAgain) {
+  const auto core = std::exchange(inside.listeners[kCore], nullptr);
+  inside.listeners.erase(kCore);
+  run(front.get_in_touch());
+  loop.run_for(std::chrono::seconds(20));
+  EXPECT_EQ(livez(front), 503);
+  inside.listeners[kCore] = core;
+  run(front.get_in_touch());
+  EXPECT_EQ(livez(front), 200);
+}
+
+// Its door is open for some seconds more.
+TEST_F(FrontTest, WhoGoesIsNotAliveForBalancersAndAnswersStill) {
+  run(front.leave());
+  EXPECT_EQ(livez(front), 503);
+  EXPECT_EQ(get("/").status, 200);
+}
+
+TEST_F(FrontTest, WhatCertificateItShowsIsInItsReport) {
+  Front::Options shows = options();
+  const WallTime until = clock.wall_now() + std::chrono::days(20);
+  shows.certificate = [until] { return crypto::CertificateFacts{until - std::chrono::days(90), until, {}}; };
+  const Front one{std::move(shows), identity, front_budget, {outside, inside, inside, inside}, runtime};
+  EXPECT_FALSE(json::get_flag(one.report(), "certificate_late"));
+  loop.run_for(std::chrono::days(6));
+  EXPECT_TRUE(json::get_flag(one.report(), "certificate_late"));
+  EXPECT_EQ(json::get_int(one.report(), "certificate_until"),
+            std::chrono::floor<std::chrono::seconds>(until).time_since_epoch().count());
 }
 
 // --- what is kept ------------------------------------------------------------------------------------------

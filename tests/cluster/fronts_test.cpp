@@ -192,6 +192,16 @@ TEST_F(FrontsTest, OneThatDoesNotReachTheCoreIsSeen) {
               HasSubstr("looks for its core at 10.0.0.9:7946, and this one is at 10.0.0.5:7946"));
 }
 
+TEST_F(FrontsTest, OneThatShowsAnOldCertificateIsSeen) {
+  comes(report());
+  places_.answers[kOne]["certificate_until"] = 1'798'761'600;
+  places_.answers[kOne]["certificate_late"] = false;
+  EXPECT_TRUE(look().at(0).ok);
+  places_.answers[kOne]["certificate_late"] = true;
+  EXPECT_FALSE(look().at(0).ok);
+  EXPECT_THAT(look().at(0).detail, HasSubstr("shows a certificate that is good until 2027-01-01T00:00:00"));
+}
+
 // A front that is lost in the middle of a call is given none, until it says again that it is there.
 TEST_F(FrontsTest, OneThatIsLostIsNotThere) {
   comes(report());

@@ -1,4 +1,6 @@
 // Two processes with one database of PostgreSQL: which of them is the node.
+#include <atomic>
+#include <csignal>
 #include <gmock/gmock.h>
 #include <optional>
 #include <string>
@@ -115,6 +117,24 @@ TEST_F(PostgresStandbyTest, WhoeverFindsAnotherInItsPlaceWritesNothingMore) {
   EXPECT_THAT(written.error().message, HasSubstr("in use by another process"));
 }
 
+// A replica was promoted that had not got all yet, but the term.
+TEST_F(PostgresStandbyTest, WhoeverDoesNotFindWhatItCommittedLastWritesNothingMore) {
+  const auto stores = open();
+  const std::string counters = schema_ + ".counters";
+  must(stores->meta.set("key", "first"));
+  const std::string mark =
+      PostgresServer::get().run("SELECT value FROM " + counters + " WHERE name = 'node:commit'");
+  must(stores->meta.set("key", "second"));
+  PostgresServer::get().run("UPDATE " + counters + " SET value = " + mark + " WHERE name = 'node:commit'");
+  end_session();
+  for (int i = 0; i < 2; ++i) {
+    const auto written = run(stores->meta.set("key", "third"));
+    ASSERT_FALSE(written);
+    EXPECT_EQ(written.error().code, ErrorCode::kSuperseded) << written.error().message;
+  }
+  EXPECT_EQ(must(open()->meta.get("key")), "second") << "who looked does not keep the lock";
+}
+
 // A transaction that another process overtakes: what it had sent is undone.
 TEST_F(PostgresStandbyTest, WhatWasNotCommittedIsUndone) {
   const auto slow = open();
@@ -137,20 +157,50 @@ TEST_F(PostgresStandbyTest, ACommitWhoseAnswerIsLostIsFound) {
   const auto sql = [](const std::string& statement) { return PostgresServer::get().run(statement); };
   sql("ALTER SYSTEM SET synchronous_standby_names = 'nobody'");
   sql("SELECT pg_reload_conf()");
+  std::string ended = "0";
+  std::atomic<bool> is_over = false;
   {
     const std::jthread killer([&] {
-      const char* const waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'";
-      for (int i = 0; i < 500 && sql(waiting) == "0"; ++i)
+      for (int i = 0; i < 500 && ended == "0"; ++i) {
         std::this_thread::sleep_for(std::chrono::milliseconds(10));
-      sql("SET synchronous_commit = local; SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
-          " WHERE wait_event = 'SyncRep'");
+        ended =
+            sql("SELECT count(*) FILTER (WHERE pg_terminate_backend(pid)) FROM pg_stat_activity"
+                " WHERE wait_event = 'SyncRep'");
+      }
       sql("ALTER SYSTEM RESET synchronous_standby_names");
       sql("SELECT pg_reload_conf()");
+      is_over = true;
     });
-    must(stores->meta.set("key", "committed"));
+    // The first ones may be committed before the server has read its settings again.
+    while (!is_over) must(stores->meta.set("key", "committed"));
   }
+  EXPECT_EQ(ended, "1");
   EXPECT_EQ(must(stores->meta.get("key")), "committed");
   EXPECT_THAT(troubles_, IsEmpty());
+}
+
+// As where its machine is gone: each try to connect ends by time.
+TEST_F(PostgresStandbyTest, WhileTheServerDoesNotAnswerOneTryIsForAllWhoWait) {
+  dsn_ = "connect_timeout=2 " + dsn_;
+  const auto stores = open();
+  must(stores->meta.set("key", "kept"));
+  const std::string server =
+      PostgresServer::get().run("SELECT split_part(pg_read_file('postmaster.pid'), E'\\n', 1)");
+  end_session();
+  const auto begun = std::chrono::steady_clock::now();
+  ASSERT_EQ(::kill(std::stoi(server), SIGSTOP), 0);
+  std::vector<ErrorCode> failures;
+  for (int i = 0; i < 20; ++i) {
+    const auto read = run(stores->meta.get("key"));
+    if (!read) failures.push_back(read.error().code);
+  }
+  const auto took = std::chrono::steady_clock::now() - begun;
+  ASSERT_EQ(::kill(std::stoi(server), SIGCONT), 0);
+  EXPECT_EQ(failures, std::vector(20, ErrorCode::kUnavailable));
+  EXPECT_LT(took, std::chrono::seconds(10)) << "two tries take four";
+  for (int i = 0; i < 200 && !run(stores->meta.get("key")); ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  EXPECT_EQ(must(stores->meta.get("key")), "kept");
 }
 
 TEST_F(PostgresStandbyTest, ASessionThatTheServerStillHasIsEndedByItsOwnProcess) {

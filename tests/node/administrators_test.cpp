@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "base/bytes.hpp"
+#include "base/printable.hpp"
 #include "node/fixture.hpp"
 
 namespace tagring::node {
@@ -77,6 +78,13 @@ TEST_F(AdministratorsTest, LongRequestsAreNotedInPart) {
   control("/subscribe", json::serialize(json::object{{"tags", json::array(300, "猫")}}));
   EXPECT_LE(last_about().size(), 200U);
   EXPECT_TRUE(is_utf8(last_about()));
+}
+
+TEST_F(AdministratorsTest, WhatIsNotedIsALineThatAnyDatabaseKeeps) {
+  control("/subscribe", R"({"tags":["ca\u0000t\n\u202es"]})");
+  control("/blocks/add", R"({"kind":"domain","what":"a\u0000b\nc"})");
+  EXPECT_EQ(last_about(), "kind=domain what=a b c");
+  for (const std::string& change : changes()) EXPECT_EQ(printable(change), change);
 }
 
 TEST_F(AdministratorsTest, RolesSayWhoMayChangeWhat) {

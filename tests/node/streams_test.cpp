@@ -146,6 +146,19 @@ TEST_F(Streaming, SubscriptionsOfReadersEndWithTheRunOfTheNode) {
   EXPECT_THAT(rows("SELECT tag FROM wants"), ElementsAre("dogs"));
 }
 
+TEST_F(Streaming, WhoReadsOnAtOnceAfterARestartIsSubscribedForAtOnce) {
+  const HttpResponse before = open("/api/v1/streaming/hashtag?tag=cats");
+  settle();
+  prepare(config());
+  database_pause = std::chrono::seconds(1);
+  ASSERT_TRUE(run(node->start()));
+  EXPECT_TRUE(node->subscriber().wants(Tag::from_canonical("cats")))
+      << "until the former reader is forgotten";
+  const HttpResponse stream = open("/api/v1/streaming/hashtag?tag=cats");
+  settle(std::chrono::seconds(20));
+  EXPECT_THAT(rows("SELECT tag||' '||reason FROM wants"), ElementsAre("cats readers"));
+}
+
 TEST_F(Streaming, OldPostsThatArriveNowAreNoNews) {
   const HttpResponse stream = open("/api/v1/streaming/hashtag?tag=cats");
   EXPECT_EQ(next(stream), ":)\n");

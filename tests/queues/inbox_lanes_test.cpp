@@ -238,7 +238,7 @@ TEST_F(InboxLanesTest, ToOneInboxGoFewAtATimeAndToAllTogetherNoMoreThanAllowed) 
     lanes.push(inbox, "post", inbox);
   }
   run(seconds(10));
-  EXPECT_EQ(most_under_way, QueueOptions{}.concurrent_max);
+  EXPECT_EQ(most_under_way, QueueOptions{}.singles_max);
   run(minutes(10));
   EXPECT_GE(std::set(sent.begin(), sent.end()).size(), 1000U);
 }
