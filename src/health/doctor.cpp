@@ -4,6 +4,7 @@
 #include <set>
 
 #include "base/counted.hpp"
+#include "http/http_error.hpp"
 #include "http/url.hpp"
 #include "proxies/client_address.hpp"
 #include "proxies/networks.hpp"
@@ -21,6 +22,20 @@ constexpr Duration kSlowWrite = std::chrono::seconds(5);
 constexpr std::uint64_t kNamedEnough = 50;  // of several proxies, one may still be silent
 constexpr std::size_t kAskedMax = 3;
 constexpr std::size_t kHostsMax = 10'000;
+
+// That uses the node and is below that host, as the server of a domain may be; empty if there is none.
+std::string connected_below(const json::array& instances, const std::string& host) {
+  for (const json::value& element : instances) {
+    const json::object& instance = element.get_object();
+    const std::string name = json::text_of(instance, "host");
+    bool is_accepted = false;
+    json::for_each(json::find(instance, "links"), [&](const json::value& link) {
+      is_accepted = is_accepted || link.get_object().at("accepted").get_bool();
+    });
+    if (is_accepted && is_same_or_below(name, host)) return name;
+  }
+  return {};
+}
 
 }  // namespace
 
@@ -99,7 +114,7 @@ Check Doctor::look_at_rings() const {
   if (missing.empty()) return well("rings", "member of the relay ring and of the storage ring");
   if (patient_.rings.has_left(Ring::kRelay))
     return bad("rings", fmt::format("left the {} ring, as it was told to", missing),
-               "stop the node; started again, it joins again, unless it has moved");
+               "stop the node, and tagring.socket; started again, it joins again, unless it has moved");
   std::string reasons;
   for (const auto& [origin, reason] : patient_.rings.dead_ends())
     reasons += fmt::format("; {}: {}", std::string_view(origin), json::serialize(reason));
@@ -113,6 +128,7 @@ Task<Check> Doctor::look_from_outside(OtherNodes others) {
     co_return well("reachable", "there is no other node in this network yet that could try");
   std::string failures;
   bool does_one_answer = false;
+  bool did_one_try = false;
   for (const std::string& origin : others.origins) {
     const Result<IpAddress> seen = co_await reach_.ask(origin);
     if (seen) {
@@ -120,6 +136,7 @@ Task<Check> Doctor::look_from_outside(OtherNodes others) {
       co_return well("reachable", fmt::format("{} reached {} at {}", origin, patient_.config.origin(),
                                               patient_.config.address.text()));
     }
+    did_one_try = did_one_try || is_unanswered(seen.error());
     failures += fmt::format("{}{}: {}", failures.empty() ? "" : "; ", origin, seen.error().message);
     const Result<Duration> clock = co_await reach_.clock_of(origin);
     does_one_answer = does_one_answer || clock;
@@ -127,6 +144,11 @@ Task<Check> Doctor::look_from_outside(OtherNodes others) {
   if (!does_one_answer)
     co_return bad("reachable", fmt::format("no other node can be asked: {}", failures),
                   "see that this machine may connect to port 443 of others; it may be that these are down");
+  // One that could not fetch the key with which the question is signed has tried, too.
+  if (!did_one_try)
+    co_return bad("reachable", fmt::format("no other node would try: {}", failures),
+                  "see what they have against the question: a clock that is wrong, a block, or that it was "
+                  "asked too often, which passes in five minutes");
   co_return bad(
       "reachable", failures,
       fmt::format("let port {} of {} in through the firewall and any forwarder in front, and see that "
@@ -218,7 +240,8 @@ Checks Doctor::look_at_instances() const {
   Checks checks = look_at_own_blocked();
   std::map<std::string, unsigned> refusing;  // by host
   for (const auto& [inbox, times] : patient_.announcer.refusing()) refusing[host_of(inbox)] += times;
-  for (const json::value& element : patient_.instances.list()) {
+  const json::array instances = patient_.instances.list();
+  for (const json::value& element : instances) {
     const json::object& instance = element.get_object();
     const std::string host = json::text_of(instance, "host");
     if (is_kept_away(instance, host)) continue;
@@ -240,7 +263,10 @@ Checks Doctor::look_at_instances() const {
               "ask its administrator whether this node, or its hashtags, are blocked there"));
       continue;
     }
-    if (links == 0 && taken == taken_.end()) {
+    const std::string below = links == 0 ? connected_below(instances, host) : "";
+    if (!below.empty()) {
+      checks.push_back(well(name, "is connected as " + below));
+    } else if (links == 0 && taken == taken_.end()) {
       checks.push_back({name, true, "may use this node as a relay, and does not yet", add});
     } else if (links > 0 && !is_accepted) {
       checks.push_back(bad(name, "waits to be allowed", "tagring instance allow " + host));

@@ -212,6 +212,7 @@ class Instances {
   // Its server, if it follows the node's own actor.
   [[nodiscard]] std::optional<delivery::Store::FormerServer> left_by(const Link& link) const;
   [[nodiscard]] const Link* link_of(const std::string& host) const;
+  [[nodiscard]] std::unexpected<Error> has_no_relay(const std::string& host) const;
   Task<Result<void>> settle(Link link);
   Task<Result<void>> accept(Link link);
   Task<Result<void>> drop(Link link);

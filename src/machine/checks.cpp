@@ -77,15 +77,16 @@ void note_mode(const std::filesystem::path& path, unsigned forbidden, std::strin
   what_to_do += fmt::format("{}chmod {} {}", what_to_do.empty() ? "" : "; ", mend, path.string());
 }
 
-// Of what the node has made, what another user owns: root wrote it, and the node cannot open it any more.
-std::string owned_by_others(const std::filesystem::path& data) {
-  const std::optional<Owner> own = owner_of(data);
+// The folder and what the node has made there, so far as another user owns it: root wrote it, and the node
+// cannot open it.
+std::string owned_by_others(const std::filesystem::path& data, const Owner& own) {
+  std::vector<std::filesystem::path> all = {data};
+  for (const char* name : kDatabaseFiles) all.push_back(data / name);
   std::string files;
-  if (!own || own->user == 0) return files;
-  for (const char* name : kDatabaseFiles) {
-    const std::optional<Owner> other = owner_of(data / name);
-    if (other && other->user != own->user)
-      files += fmt::format("{}{}", files.empty() ? "" : " ", (data / name).string());
+  for (const std::filesystem::path& file : all) {
+    const std::optional<Owner> other = owner_of(file);
+    if (other && other->user != own.user)
+      files += fmt::format("{}{}", files.empty() ? "" : " ", file.string());
   }
   return files;
 }
@@ -111,11 +112,11 @@ Check look_at_permissions(const config::Config& config, const std::filesystem::p
   if (!config.is_plain()) note_mode(config.key, S_IRWXO | S_IWGRP, "640", found, what_to_do);
   const bool has_password = !config.mastodon_database_dsn.empty() || !config.postgres.empty();
   note_mode(config_file, S_IWGRP | S_IWOTH | (has_password ? S_IROTH : 0U), "640", found, what_to_do);
-  if (const std::string files = owned_by_others(config.data); !files.empty()) {
-    const Owner own = *owner_of(config.data);
+  const Owner own = node_user(config.data, config_file).value_or(Owner());
+  if (const std::string files = owned_by_others(config.data, own); own.user != 0 && !files.empty()) {
     const std::string user = own.name.empty() ? fmt::format("{}", own.user) : own.name;
     return bad("permissions",
-               fmt::format("{}: of another user than the folder, {}, who cannot open it", files, user),
+               fmt::format("{}: of another user than the node's, {}, who cannot write there", files, user),
                fmt::format("chown {}: {}, and start the node as that user", user, files));
   }
   if (const std::string what = not_writable(config.data); !what.empty()) {
@@ -185,6 +186,17 @@ Check judge(const health::Disk& disk, std::uint64_t history_max) {
 
 std::int64_t room_on(const health::Disk& disk) {
   return static_cast<std::int64_t>(disk.free) - static_cast<std::int64_t>(disk.size / 100 * kReservePercent);
+}
+
+Result<void> check_room(const health::Disk& disk, std::uint64_t bytes) {
+  const std::int64_t room = room_on(disk);
+  if (room > 0 && static_cast<std::uint64_t>(room) > bytes) return {};
+  return fail(
+      ErrorCode::kUnavailable,
+      fmt::format("there is no room for {} more: {} are free beside the last {} % of the disk, which the "
+                  "node keeps off",
+                  amount(bytes), amount(static_cast<std::uint64_t>(std::max<std::int64_t>(room, 0))),
+                  kReservePercent));
 }
 
 Task<Checks> look_at_machine(config::Config config, std::filesystem::path config_file,

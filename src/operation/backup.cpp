@@ -8,7 +8,6 @@
 #include <optional>
 #include <set>
 #include <sys/sendfile.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "client/ask.hpp"
@@ -18,6 +17,7 @@
 #include "db/schema.hpp"
 #include "http/url.hpp"
 #include "machine/checks.hpp"
+#include "machine/owner.hpp"
 #include "operation/commands.hpp"
 #include "sql/connection.hpp"
 
@@ -162,7 +162,9 @@ Result<void> put_where_none_is(const std::filesystem::path& fresh, const std::fi
   if (::link(fresh.c_str(), database.c_str()) != 0) {
     if (errno != EEXIST) return cannot("write", database, errno);
     return fail(ErrorCode::kUnavailable,
-                fmt::format("{} was made meanwhile. Was the node started? Stop it first", database.string()));
+                fmt::format("{} was made meanwhile. Was the node started? Stop it first, and tagring.socket, "
+                            "which would start it again",
+                            database.string()));
   }
   ::unlink(fresh.c_str());
   return {};
@@ -236,22 +238,31 @@ Result<std::string> look_into(const std::filesystem::path& copy, int version) {
   return key_in(connection);
 }
 
+// What was there stays beside it.
 Result<void> check_room(const std::filesystem::path& folder, const std::filesystem::path& file) {
   std::error_code error;
   const std::uintmax_t size = std::filesystem::file_size(file, error);
-  const std::filesystem::space_info space = std::filesystem::space(folder, error);
-  if (error || space.available > size) return {};
-  return fail(ErrorCode::kUnavailable,
-              fmt::format("there is no room for it in {}: it has {} bytes, and {} are free", folder.string(),
-                          size, space.available));
+  const auto disk = machine::disk_of(folder);
+  if (error || !disk) return {};
+  if (const Result<void> fits = machine::check_room(*disk, size); !fits)
+    return fail(
+        fits.error().code,
+        fmt::format("{}: {}. Make room: former restores have set aside what is called \"*{}*\" there; "
+                    "what is there now may be moved away, too",
+                    folder.string(), fits.error().message, machine::kBeforeRestore));
+  return {};
 }
 
 // Who restores it may be root; the node that uses it is not.
-Result<void> give_to_owner_of(const std::filesystem::path& folder, const std::filesystem::path& file) {
-  struct stat status{};
-  if (::stat(folder.c_str(), &status) != 0) return cannot("read", folder, errno);
-  if (::geteuid() != 0) return {};
-  if (::chown(file.c_str(), status.st_uid, status.st_gid) != 0) return cannot("own", file, errno);
+Result<void> give_to_node(const config::Config& config, const std::string& config_file,
+                          const std::filesystem::path& file) {
+  const std::optional<machine::Owner> user = machine::node_user(config.data, config_file);
+  if (::geteuid() != 0 || !user) return {};
+  for (const std::filesystem::path& each : {config.data, file}) {
+    const std::optional<machine::Owner> owner = machine::owner_of(each);
+    if (owner && owner->user != user->user && ::chown(each.c_str(), user->user, user->group) != 0)
+      return cannot("own", each, errno);
+  }
   return {};
 }
 
@@ -312,7 +323,7 @@ Result<json::object> restore_from(const BackupOptions& options) {
     return undo(
         {ErrorCode::kCorrupt, fmt::format("{} is no whole backup: {}", options.file, key.error().message)});
   const bool is_other = is_of_another_node(former, *key);
-  TRY_VOID(give_to_owner_of(config.data, fresh));
+  TRY_VOID(give_to_node(config, options.control.config, fresh));
   const Result<bool> taken_over = take_over(config, fresh);
   if (!taken_over) return undo(taken_over.error());
   TRY_VOID(sql::sync(fresh));
@@ -355,7 +366,8 @@ void add_backup(CLI::App& app, int& status) {
 void add_restore(CLI::App& app, int& status) {
   auto options = std::make_shared<BackupOptions>();
   add(app, options, "restore", "Put such a copy in the place of what a stopped node has",
-      "The copy is verified first. What was there is kept beside it. As root, or as the user of the node.\n"
+      "Stop the node first (systemctl stop tagring.socket tagring). The copy is verified. What was there is\n"
+      "kept beside it. As root, or as the user of the node.\n"
       "Example:\n  sudo tagring restore /var/backups/tagring-2026-11-23.db",
       [options, &status] {
         status = client::tell(options->control, restore_from(*options), [](const json::object& answer) {

@@ -204,6 +204,21 @@ TEST_F(DoctorTest, WhoAnswersAndCannotComeInBlamesTheWayInAndWhoIsDownDoesNot) {
   EXPECT_THAT(json::text_of(check("reachable"), "what_to_do"), HasSubstr("firewall"));
 }
 
+TEST_F(DoctorTest, WhoRefusesToTryDoesNotBlameTheWayIn) {
+  config::Config other = config();
+  other.bootstrap = {"https://other.example"};
+  start(std::move(other));
+  internet.answers["https://other.example" + std::string(health::Reach::kPath)] =
+      [](const HttpCall& call) -> Result<HttpResponse> {
+    if (call.method == "GET") return with_status(200, R"({"now": 1})");
+    return with_status(403, R"({"error": "denied", "message": "the signature is of tomorrow"})");
+  };
+  const json::object refused = check("reachable");
+  EXPECT_FALSE(refused.at("ok").as_bool());
+  EXPECT_THAT(detail(refused), HasSubstr("the signature is of tomorrow"));
+  EXPECT_THAT(json::text_of(refused, "what_to_do"), HasSubstr("a clock that is wrong"));
+}
+
 TEST_F(DoctorTest, WhatIsAmissIsLookedAtAgainSoon) {
   start_on_machine();
   const auto problems = [this] { return status().at("problems").as_array().size(); };
@@ -254,6 +269,16 @@ TEST_F(DoctorTest, AnInstanceOfItsOwnThatIsBlockedIsBad) {
   EXPECT_THAT(json::text_of(found, "what_to_do"), HasSubstr("tagring block remove domain " + own));
   change("/blocks/remove");
   EXPECT_THAT(control("/doctor").body, Not(HasSubstr("is blocked")));
+}
+
+TEST_F(DoctorTest, AnInstanceIsConnectedByItsServerBelowIt) {
+  const std::string own = config().instances.front();
+  EXPECT_THAT(detail(check("instance " + own)), HasSubstr("does not yet"));
+  const Author server = make_author("https://social." + own + "/actor");
+  EXPECT_EQ(post_signed(follow_text(server, {"https://www.w3.org/ns/activitystreams#Public"}), server).status,
+            202);
+  settle();
+  EXPECT_EQ(detail(check("instance " + own)), "is connected as social." + own);
 }
 
 TEST(ChangedSettings, KnowADatabaseByMoreThanItsHost) {
