@@ -55,6 +55,7 @@ Task<Publisher::Outcome> Publisher::take_welcome(fediverse::Note note, fediverse
   if (!for_all && !is_update) co_return "only posts addressed to the public (`to`) are relayed";
   delivery::PublishedPost post{note.id, note.author, note.published, {}};
   post.is_edit = is_update;
+  post.as_of = note.as_of;
   // Servers that name seconds date an edit of the first one as the post itself.
   if (note.updated && (is_update || *note.updated > note.published))
     post.changed = std::max(*note.updated, note.published);

@@ -87,6 +87,19 @@ TEST_F(ToldPosts, WhatACacheMayHaveShownIsLookedAtOnceMoreAlsoAfterARestart) {
   EXPECT_THAT(internet.sent_to(post.uri), testing::SizeIs(1)) << "not again and again";
 }
 
+TEST_F(ToldPosts, WhatACacheMayHaveShownTurnsBackNoEdit) {
+  serve();
+  internet.documents[post.uri].headers.add("Cache-Control", "max-age=180, public");
+  EXPECT_EQ(bring(create_text(post), alice).status, 202);
+  post.tags = {"dogs"};
+  json::object update = json::parse_object(update_text(post)).value();
+  update["object"].as_object()["updated"] = to_rfc3339(loop.wall_now());
+  EXPECT_EQ(bring(json::serialize(update), alice).status, 202);
+  EXPECT_EQ(bring(activity("Update", alice.id, post.uri), alice).status, 202);
+  EXPECT_THAT(history("cats"), IsEmpty());
+  EXPECT_THAT(history("dogs"), ElementsAre(post.uri));
+}
+
 TEST_F(ToldPosts, WhatHasNotChangedIsLookedAtOnlyOnceMore) {
   serve();
   EXPECT_EQ(bring(activity("Create", alice.id, post.uri), alice).status, 202);
