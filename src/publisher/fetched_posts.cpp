@@ -127,12 +127,9 @@ Task<Publisher::Outcome> FetchedPosts::announced(std::string uri, Told told) {
 }
 
 Task<Result<void>> FetchedPosts::look_later(const std::string& uri) {
-  const Result<delivery::PublishedPost> known = co_await store_.find_post(uri);
-  if (!known || known->tags.empty()) co_return Result<void>();
-  // If too many wait, the next change of the post is seen.
-  CO_TRY_VOID(co_await store_.put_off(*known, clock_.wall_now() + Consents::kLifetime));
-  publisher_.note_put_off(publisher_.put_off() + 1);
-  co_return Result<void>();
+  Result<delivery::PublishedPost> known = co_await store_.find_post(uri);
+  if (!known) co_return Result<void>();
+  co_return co_await publisher_.look_later(*std::move(known));
 }
 
 Task<Result<bool>> FetchedPosts::ask_later(std::string uri) {
