@@ -60,6 +60,11 @@ void Announced::note(const std::string& actor, Audience audience, const delivery
   known->second.tags.insert(event.tag);
 }
 
+bool Announced::is_offered(const std::string& author, const Tag& tag) const {
+  return blocks_.of_actor(author) == nullptr && blocks_.of_tag(tag.canonical()) == nullptr &&
+         !blocks_.is_refused_by(author, tag.canonical());
+}
+
 Task<Result<std::vector<std::string>>> Announced::show(Tag tag, std::vector<storage::HistoryEntry> entries) {
   std::vector<std::string> uris;
   for (const storage::HistoryEntry& entry : entries) uris.push_back(entry.uri);
@@ -100,13 +105,8 @@ std::optional<Announced::Named> Announced::named_by(const std::string& id) const
 Task<HttpResponse> Announced::answer(HttpRequest request) {
   const std::string id = identity_.origin() + std::string(path_of(request.target));
   const One* found = find(id);
-  const auto is_offered = [&](const One& one) {
-    return blocks_.of_actor(one.author) == nullptr && std::ranges::any_of(one.tags, [&](const Tag& tag) {
-             return blocks_.of_tag(tag.canonical()) == nullptr &&
-                    !blocks_.is_refused_by(one.author, tag.canonical());
-           });
-  };
-  if (found == nullptr || !is_offered(*found))
+  if (found == nullptr ||
+      std::ranges::none_of(found->tags, [&](const Tag& tag) { return is_offered(found->author, tag); }))
     co_return error_response({ErrorCode::kNotFound, "no such announcement"});
   const One& one = *found;
   // When it was sent is not kept; what can be said is when the post was published, as in the outbox.

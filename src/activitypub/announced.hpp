@@ -35,6 +35,8 @@ class Announced {
   [[nodiscard]] Task<Result<void>> load();
   // A post enters the feed, or leaves a hashtag: those who follow are told.
   void note(const delivery::TagEvent& event);
+  // False for who is blocked here, or blocks the hashtag's actor, and if the hashtag is blocked.
+  [[nodiscard]] bool is_offered(const std::string& author, const Tag& tag) const;
   // The outbox of that hashtag's actor shows these. Returns the ids that they have there. Errors are those of
   // the store.
   [[nodiscard]] Task<Result<std::vector<std::string>>> show(Tag tag,

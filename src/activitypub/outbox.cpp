@@ -79,8 +79,11 @@ Task<HttpResponse> Outbox::page(Tag tag, std::string page) {
     if (!parsed) co_return error_response(parsed.error());
     cursor = std::move(*parsed);
   }
-  const Result<storage::HistoryPage> history = co_await history_.query(tag, std::move(cursor), kPageSize);
+  Result<storage::HistoryPage> history = co_await history_.query(tag, std::move(cursor), kPageSize);
   if (!history) co_return error_response(history.error());
+  std::erase_if(history->entries, [&](const storage::HistoryEntry& entry) {
+    return !announced_.is_offered(entry.author, tag);
+  });
   const Result<std::vector<std::string>> ids = co_await announced_.show(tag, history->entries);
   if (!ids) co_return error_response(ids.error());
   json::array items;

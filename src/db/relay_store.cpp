@@ -86,13 +86,18 @@ Result<KnownPost> load_post(Connection& db, const std::string& uri) {
   return KnownPost{std::move(post), true};
 }
 
+// No edit before that is missing from what it says.
+WallTime said_at(const PublishedPost& post) {
+  if (post.changed != WallTime()) return post.changed;
+  return post.is_edit ? post.as_of : WallTime();
+}
+
 // Its deletion came before it, or an edit that it is older than.
 Result<bool> is_buried(Connection& db, const PublishedPost& post) {
   Statement row = db.query("SELECT edited FROM buried WHERE uri = ?", post.uri);
   TRY(const bool found, row.step());
   if (!found || row.time(0) == WallTime()) return found;
-  if (post.changed == WallTime()) return !post.is_edit;
-  return post.changed < std::chrono::floor<std::chrono::seconds>(row.time(0));
+  return said_at(post) < std::chrono::floor<std::chrono::seconds>(row.time(0));
 }
 
 Result<std::vector<OutboxEntry>> publish_post(Connection& db, const PublishedPost& post, unsigned replicas,
@@ -106,8 +111,7 @@ Result<std::vector<OutboxEntry>> publish_post(Connection& db, const PublishedPos
 
   // Servers send what they have to say in any order.
   const bool is_dated = post.changed != WallTime();
-  const bool is_past = is_dated ? post.changed < std::chrono::floor<std::chrono::seconds>(old.post.changed)
-                                : !post.is_edit && old.post.changed != WallTime();
+  const bool is_past = said_at(post) < std::chrono::floor<std::chrono::seconds>(old.post.changed);
   if (is_past && !post.deleted) return std::vector<OutboxEntry>();
 
   // Two edits in one second are two, and some servers do not say when they were.

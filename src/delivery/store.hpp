@@ -89,6 +89,9 @@ struct PublishedPost {
   std::vector<Tag> former = {};  // tags that it had: who got it by them has it still
   WallTime changed = {};         // when it was edited so, by its server, if that says so
   bool is_edit = false;          // an Update said so; else it is how the post was published
+  // Of an edit that bears no date: none since then is missing from it. What a server shows it may have in a
+  // cache.
+  WallTime as_of = WallTime::max();
 };
 
 // What an author of this node's instances was known to wish (fediverse/actor.hpp).

@@ -48,7 +48,8 @@ Task<HttpResponse> FaspHistory::answer(std::string host, Tag tag, std::string qu
   if (!page) co_return error_response(page.error());
   json::array objects;
   for (const storage::HistoryEntry& entry : page->entries) {
-    if (!blocks_.may_go(host_of(entry.uri), host)) continue;
+    const bool is_refused = blocks_.is_refused_by(entry.author, tag.canonical());
+    if (is_refused || !blocks_.may_go(host_of(entry.uri), host)) continue;
     objects.push_back(json::object{{"uri", entry.uri}, {"published", to_rfc3339(entry.published)}});
   }
   json::object answer = {{"hashtag", tag.canonical()}, {"objects", std::move(objects)}};

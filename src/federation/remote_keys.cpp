@@ -41,6 +41,7 @@ Task<Result<KeyOwner>> RemoteKeys::fetch(std::string key_id, bool for_known) {
     CO_TRY(body, co_await document(key.owner, for_known));
   }
   CO_TRY(fediverse::RemoteActor actor, fediverse::parse_actor(body, key.owner));
+  actor.fetched = clock_.now();
   if (!actor.lists(key)) co_return fail(ErrorCode::kDenied, actor.id + " does not list the key " + key_id);
   // Checking a key takes longer than a verification with it, so that is done once.
   auto read = [key = std::move(key)] { return fediverse::read_key(key); };

@@ -12,6 +12,7 @@
 
 #include "base/json.hpp"
 #include "base/result.hpp"
+#include "base/time.hpp"
 #include "crypto/key.hpp"
 #include "fediverse/consent.hpp"
 
@@ -41,6 +42,7 @@ struct RemoteActor {
   bool hides_from_web = false;       // posts are not for who is not logged in (GoToSocial)
   std::vector<KeyDocument> keys;     // given whole
   std::vector<std::string> key_ids;  // given by their ids, in documents of their own
+  Instant fetched = {};              // for who fetches it to note
 
   // True if this actor says that the key is its own.
   [[nodiscard]] bool lists(const KeyDocument& key) const;

@@ -39,6 +39,8 @@ struct Note {
   std::string in_reply_to;             // empty if it is no reply
   // Everybody may boost it without being asked (GoToSocial: interactionPolicy.canAnnounce).
   bool may_be_announced = true;
+  // It says what held at some time since then: caches may show it. What a server sends is new.
+  WallTime as_of = WallTime::max();
 };
 
 // A post that somebody names. Whatever is beside the URI is that somebody's word.

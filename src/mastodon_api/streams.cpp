@@ -142,16 +142,28 @@ void Streams::note(const delivery::TagEvent& event) {
 }
 
 Task<void> Streams::tell(delivery::TagEvent event) {
+  std::string told = co_await tell_once(event, "");
+  const std::optional<Instant> again = posts_.outdated_until(event.uri);
+  if (!again) co_return;
+  co_await clock_.sleep_until(*again);
+  co_await tell_once(std::move(event), std::move(told));
+}
+
+// Returns the Status as readers have it now. `told`: as they had it before.
+Task<std::string> Streams::tell_once(delivery::TagEvent event, std::string told) {
+  if (!by_tag_.contains(event.tag)) co_return told;
   const Instant deadline = clock_.now() + kFetchTime;
   const auto contents = co_await posts_.read({{event.uri, event.author}}, deadline);
-  if (!contents.front()) co_return;
+  if (!contents.front()) co_return told;
   const posts::Post& post = *contents.front()->post;
-  if (post.author != event.author || !post.has(event.tag)) co_return;
+  if (post.author != event.author || !post.has(event.tag)) co_return told;
   // Blocked or taken down, before or while it was fetched.
-  if (!options_.is_shown({event.tag, event.uri, event.author, event.published})) co_return;
-  const json::object status = posts_.show(*contents.front(), posts::status_id(event.published, event.uri));
-  const char* name = event.is_edit() ? "status.update" : "update";
-  deliver({event.tag, name, json::serialize(status)});
+  if (!options_.is_shown({event.tag, event.uri, event.author, event.published})) co_return told;
+  std::string status =
+      json::serialize(posts_.show(*contents.front(), posts::status_id(event.published, event.uri)));
+  if (status == told) co_return told;
+  deliver({event.tag, event.is_edit() || !told.empty() ? "status.update" : "update", status});
+  co_return status;
 }
 
 void Streams::deliver(const LiveReader::Event& event) {

@@ -74,6 +74,7 @@ class Streams final : public ApiPart, public LiveReader::Owner {
   std::shared_ptr<LiveReader> open(bool is_socket, IpAddress peer);
   void deliver(const LiveReader::Event& event);
   Task<void> tell(delivery::TagEvent event);
+  Task<std::string> tell_once(delivery::TagEvent event, std::string told);
   Task<void> subscribe(Tag tag);
   Task<void> let_go(Tag tag);
   Task<void> forget_former();

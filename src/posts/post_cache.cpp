@@ -49,6 +49,7 @@ const PostCache::Entry* PostCache::find(Kind kind, const std::string& uri) const
 }
 
 bool PostCache::is_fresh(const Entry& entry, Kind kind) const {
+  if (entry.outdated_until && clock_.now() >= *entry.outdated_until) return false;
   const Duration age = clock_.now() - entry.since;
   if (entry.state == State::kThere)
     return age < (kind == Kind::kAuthor ? options_.author_fresh : options_.fresh);
@@ -83,7 +84,14 @@ void PostCache::want(Kind kind, const std::string& uri, bool named) {
   queue_.push_back({key, host_of(uri)});
 }
 
+std::optional<Instant> PostCache::outdated_until(const std::string& uri) const {
+  const Entry* known = find(Kind::kPost, uri);
+  return known == nullptr ? std::nullopt : known->outdated_until;
+}
+
 void PostCache::forget(const std::string& uri) {
+  tagring::make_room(changed_, options_.remembered_max);
+  changed_[uri] = clock_.now();
   for (const Kind kind : {Kind::kPost, Kind::kAuthor}) {
     const auto known = entries_.find({kind, uri});
     if (known == entries_.end()) continue;
@@ -183,12 +191,17 @@ void PostCache::begin_fetches() {
 
 Task<void> PostCache::fetch(Key key) {
   const std::string uri = key.uri;
-  Result<std::string> body = co_await client_.fetch_body(uri);
+  const Instant asked = clock_.now();
+  Result<federation::SignedClient::Document> document = co_await client_.fetch(uri);
   Entry entry;
-  if (body) {
+  if (document) {
     note_failing(host_of(uri), false);
-    entry.bytes = body->size();
-    auto job = [body = *std::move(body), uri, kind = key.kind, now = clock_.wall_now(), site = site_] {
+    entry.bytes = document->body.size();
+    const auto changed = changed_.find(uri);
+    if (changed != changed_.end() && document->as_of < changed->second)
+      entry.outdated_until = changed->second + (asked - document->as_of);
+    auto job = [body = std::move(document->body), uri, kind = key.kind, now = clock_.wall_now(),
+                site = site_] {
       Read read;
       if (kind == Kind::kAuthor) {
         read.account = read_account(body, uri, site);
@@ -205,9 +218,9 @@ Task<void> PostCache::fetch(Key key) {
     // What its own server does not vouch for is as good as gone.
     entry.state = entry.post || entry.account ? State::kThere : State::kGone;
   } else {
-    const bool gone = body.error().code == ErrorCode::kNotFound;
+    const bool gone = document.error().code == ErrorCode::kNotFound;
     entry.state = gone ? State::kGone : State::kFailed;
-    note_failing(host_of(uri), is_unanswered(body.error()));
+    note_failing(host_of(uri), is_unanswered(document.error()));
   }
   ++(entry.state == State::kFailed ? counters_.failed : counters_.fetched);
   finish(key, std::move(entry));

@@ -61,6 +61,9 @@ class PostCache {
   [[nodiscard]] Instant deadline() const { return clock_.now() + options_.wait; }
   // The post, or the author, has changed or is gone: what is remembered of it does not count any more.
   void forget(const std::string& uri);
+  // What read() gives of the post may be from before forget(), of a cache of its server, which has it until
+  // then.
+  [[nodiscard]] std::optional<Instant> outdated_until(const std::string& uri) const;
 
   // The Status of a post, under its id in the timeline that it is shown in. From now on readers may ask for
   // it by that id.
@@ -105,6 +108,7 @@ class PostCache {
     std::string other = {};                       // see found_at()
     bool stale = false;                           // forgotten while it was being fetched
     bool named = false;                           // waits, or is fetched, for one who named it
+    std::optional<Instant> outdated_until = {};
   };
 
   [[nodiscard]] const Entry* find(Kind kind, const std::string& uri) const;
@@ -127,6 +131,7 @@ class PostCache {
   Clock& clock_;
   Workers& workers_;
   std::map<Key, Entry> entries_;
+  std::map<std::string, Instant> changed_;  // by URI: when forget() was called last; some are lost
   struct Job {
     Key key;
     std::string host;

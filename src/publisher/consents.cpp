@@ -41,8 +41,13 @@ Task<Result<delivery::Consent>> Consents::of(fediverse::RemoteActor author) {
   }
   const std::string id = author.id;
   CO_TRY(std::optional<delivery::Consent> consent, co_await store_.consent(id));
+  const bool is_old = clock_.now() - author.fetched >= kLifetime;
+  if (!consent && is_old) {
+    CO_TRY(consent, co_await ask_first(id));
+    if (consent) co_return *consent;
+  }
   // Of a time when the archive got less. What was signed counts more than a profile of unknown age.
-  const bool may_be_more = consent && options_.archive_all && consent->relay && !consent->archive;
+  const bool may_be_more = !is_old && consent && options_.archive_all && consent->relay && !consent->archive;
   if (may_be_more && consent->stated == WallTime() && read(author).archive) {
     CO_TRY(consent, co_await learn(id, read(author), clock_.now()));
   }
@@ -57,9 +62,16 @@ Task<Result<delivery::Consent>> Consents::of(fediverse::RemoteActor author) {
   co_return *consent;
 }
 
+// Before the first post is taken or passed over. If the profile cannot be had, it is as it was with the key.
+Task<Result<std::optional<delivery::Consent>>> Consents::ask_first(std::string author) {
+  const queues::Turns::Turn turn = co_await in_turn_.take(author);
+  if (!authors_.contains(author)) static_cast<void>(co_await ask(author));
+  co_return co_await store_.consent(std::move(author));
+}
+
 // Before the post is passed over, which does not come again. If the profile cannot be had, it is as it was.
 Task<Result<delivery::Consent>> Consents::ask_who_refused(std::string author) {
-  const queues::Turns::Turn turn = co_await refusers_.take(author);
+  const queues::Turns::Turn turn = co_await in_turn_.take(author);
   const auto known = authors_.find(author);
   if (known != authors_.end() && clock_.now() - known->second.asked <= kLifetime)
     co_return known->second.consent;
@@ -77,6 +89,7 @@ Task<Result<std::optional<delivery::Consent>>> Consents::known(std::string autho
 Task<Result<Consents::Profile>> Consents::fetch(std::string author) {
   CO_TRY(const federation::SignedClient::Document document, co_await client_.fetch(author));
   CO_TRY(fediverse::RemoteActor actor, fediverse::parse_actor(document.body, author));
+  actor.fetched = clock_.now();
   Profile profile{std::move(actor), document.as_of};
   profiles_.erase(author);
   if (document.body.size() <= kProfileMax) {

@@ -57,14 +57,15 @@ class Consents {
         client_(client),
         clock_(runtime.clock),
         rng_(runtime.rng.fork("consents")),
-        refusers_(runtime.clock, runtime.executor),
+        in_turn_(runtime.clock, runtime.executor),
         tasks_(runtime.executor) {}
   // Looks at profiles again when their time comes.
   void start() { tasks_.spawn("profile_looks", look_again()); }
   [[nodiscard]] Task<void> stop();
 
   // As far as it is known. `author` is from the key that signed the post and may be hours old; what was
-  // learned since counts more. Who refused longer than kLifetime ago is asked first.
+  // learned since counts more. Who refused longer than kLifetime ago is asked first, and so is of whom
+  // nothing is known, and `author` is older than that.
   [[nodiscard]] Task<Result<delivery::Consent>> of(fediverse::RemoteActor author);
   // What was learned of an author, if posts of that author are known here.
   [[nodiscard]] Task<Result<std::optional<delivery::Consent>>> known(std::string author);
@@ -104,6 +105,7 @@ class Consents {
   };
   [[nodiscard]] delivery::Consent read(const fediverse::RemoteActor& author) const;
   Task<void> ask_again(std::string author);
+  Task<Result<std::optional<delivery::Consent>>> ask_first(std::string author);
   Task<Result<delivery::Consent>> ask_who_refused(std::string author);
   // A host that did not answer is left alone for an hour, and then for ever longer. So is an author whom it
   // does not show, as it may show others.
@@ -152,7 +154,7 @@ class Consents {
   std::map<std::string, Instant> farewells_;             // of accounts that are looked for, when
   std::map<std::pair<std::string, End>, Instant> ends_;  // of accounts, when that was told
   std::set<std::string> looked_at_;                      // hosts
-  queues::Turns refusers_;                               // authors
+  queues::Turns in_turn_;                                // authors who are asked
   TaskGroup tasks_;
 };
 

@@ -10,13 +10,13 @@ namespace tagring::publisher {
 Task<Result<void>> FetchedPosts::take_out(std::string uri) { return publisher_.take_out(std::move(uri)); }
 
 Task<Result<FetchedPosts::Shared>> FetchedPosts::shared(std::string uri, bool by_sharing) {
-  const Result<json::object> document = co_await fetch(uri);
-  if (!document && document.error().code != ErrorCode::kNotFound) co_return std::unexpected(document.error());
-  if (!document || !fediverse::is_post(*document)) {  // or a Tombstone
+  const Result<Fetched> fetched = co_await fetch(uri);
+  if (!fetched && fetched.error().code != ErrorCode::kNotFound) co_return std::unexpected(fetched.error());
+  if (!fetched || !fediverse::is_post(fetched->document)) {  // or a Tombstone
     CO_TRY_VOID(co_await take_out(std::move(uri)));
     co_return Shared::kNothing;
   }
-  CO_TRY(fediverse::Note note, fediverse::parse_fetched_note(*document, clock_.wall_now()));
+  CO_TRY(fediverse::Note note, fetched->note(clock_.wall_now()));
   if (note.visibility != fediverse::Visibility::kPublic || !note.may_be_announced) {
     CO_TRY_VOID(co_await take_out(std::move(uri)));
     co_return Shared::kNothing;
@@ -69,11 +69,17 @@ Task<Publisher::Outcome> FetchedPosts::gone(std::string author) {
   return publisher_.gone(std::move(author), /*is_signed=*/false);
 }
 
-Task<Result<json::object>> FetchedPosts::fetch(std::string uri) {
-  CO_TRY(const std::string body, co_await client_.fetch_body(uri));
-  CO_TRY(json::object document, fediverse::parse_document(body));
+Task<Result<FetchedPosts::Fetched>> FetchedPosts::fetch(std::string uri) {
+  CO_TRY(const federation::SignedClient::Document answer, co_await client_.fetch(uri));
+  CO_TRY(json::object document, fediverse::parse_document(answer.body));
   if (json::id_of(document) != uri) co_return fail(ErrorCode::kInvalid, uri + " has another id");
-  co_return document;
+  co_return Fetched{std::move(document), clock_.wall_now() - (clock_.now() - answer.as_of)};
+}
+
+Result<fediverse::Note> FetchedPosts::Fetched::note(WallTime now) const {
+  TRY(fediverse::Note read, fediverse::parse_fetched_note(document, now));
+  read.as_of = as_of;
+  return read;
 }
 
 Task<Publisher::Outcome> FetchedPosts::announced(std::string uri, Told told) {
@@ -82,17 +88,18 @@ Task<Publisher::Outcome> FetchedPosts::announced(std::string uri, Told told) {
     const Result<delivery::PublishedPost> known = co_await store_.find_post(uri);
     if (!known || !told.is_update) co_return "this node takes no posts of that author's server";
   }
-  Result<json::object> fetched = co_await fetch(uri);
-  if (!fetched && fetched.error().code == ErrorCode::kNotFound && told.is_update) {
+  Result<Fetched> answer = co_await fetch(uri);
+  if (!answer && answer.error().code == ErrorCode::kNotFound && told.is_update) {
     CO_TRY_VOID(co_await take_out(std::move(uri)));
     co_return "what was announced is gone";
   }
-  CO_TRY(json::object document, std::move(fetched));
+  CO_TRY(Fetched fetched, std::move(answer));
+  const json::object& document = fetched.document;
   if (fediverse::has_type(document, "Create") || fediverse::has_type(document, "Update")) {
     // What was announced is what happened to the post.
     const std::string post = json::id_of(document, "object");
     if (!fediverse::is_same_origin(post, uri)) co_return "what was announced is of another server";
-    CO_TRY(document, co_await fetch(post));
+    CO_TRY(fetched, co_await fetch(post));
   }
   if (!fediverse::is_post(document)) {
     if (told.is_update && fediverse::has_type(document, "Tombstone")) {
@@ -100,7 +107,7 @@ Task<Publisher::Outcome> FetchedPosts::announced(std::string uri, Told told) {
     }
     co_return "what was announced is no post";
   }
-  CO_TRY(fediverse::Note note, fediverse::parse_fetched_note(document, clock_.wall_now()));
+  CO_TRY(fediverse::Note note, fetched.note(clock_.wall_now()));
   if (note.published < told.not_before) co_return std::string(kTooOld);
   if (!told.by.empty() && note.author != told.by) co_return "the post is by somebody else";
   // Boosts of what is not public happen; they are nobody's fault.
@@ -120,12 +127,9 @@ Task<Publisher::Outcome> FetchedPosts::announced(std::string uri, Told told) {
 }
 
 Task<Result<void>> FetchedPosts::look_later(const std::string& uri) {
-  const Result<delivery::PublishedPost> known = co_await store_.find_post(uri);
-  if (!known || known->tags.empty()) co_return Result<void>();
-  // If too many wait, the next change of the post is seen.
-  CO_TRY_VOID(co_await store_.put_off(*known, clock_.wall_now() + Consents::kLifetime));
-  publisher_.note_put_off(publisher_.put_off() + 1);
-  co_return Result<void>();
+  Result<delivery::PublishedPost> known = co_await store_.find_post(uri);
+  if (!known) co_return Result<void>();
+  co_return co_await publisher_.look_later(*std::move(known));
 }
 
 Task<Result<bool>> FetchedPosts::ask_later(std::string uri) {
@@ -144,9 +148,9 @@ Task<Publisher::Outcome> FetchedPosts::deleted(std::string uri) {
   const Result<delivery::PublishedPost> known = co_await store_.find_post(uri);
   if (!known && known.error().code == ErrorCode::kNotFound) co_return "the post is not known here";
   if (!known) co_return std::unexpected(known.error());
-  const Result<json::object> document = co_await fetch(uri);
-  if (!document && document.error().code != ErrorCode::kNotFound) co_return std::unexpected(document.error());
-  if (document && fediverse::is_post(*document)) {
+  const Result<Fetched> fetched = co_await fetch(uri);
+  if (!fetched && fetched.error().code != ErrorCode::kNotFound) co_return std::unexpected(fetched.error());
+  if (fetched && fediverse::is_post(fetched->document)) {
     CO_TRY_VOID(co_await look_later(uri));
     co_return "the post is still there, or in a cache: it is looked at again";
   }

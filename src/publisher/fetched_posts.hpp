@@ -70,8 +70,13 @@ class FetchedPosts {
   // What was just fetched may be of a cache, from before that which was told: once more, when no cache has
   // it.
   Task<Result<void>> look_later(const std::string& uri);
+  struct Fetched {
+    json::object document;
+    WallTime as_of;  // fediverse::Note::as_of
+    [[nodiscard]] Result<fediverse::Note> note(WallTime now) const;
+  };
   // The document with that very id.
-  Task<Result<json::object>> fetch(std::string uri);
+  Task<Result<Fetched>> fetch(std::string uri);
   Task<Result<Shared>> take_shared(fediverse::Note note, bool by_sharing);
 
   Publisher& publisher_;

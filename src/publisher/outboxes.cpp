@@ -14,6 +14,8 @@
 namespace tagring::publisher {
 namespace {
 
+constexpr std::size_t kKnownAtOnce = 500;
+
 // What an activity is about, of which an outbox has only to say the id.
 const json::value* object_of(const json::value& item, std::initializer_list<const char*> types) {
   const json::object* activity = item.is_object() ? &item.get_object() : nullptr;
@@ -21,19 +23,6 @@ const json::value* object_of(const json::value& item, std::initializer_list<cons
                       return fediverse::has_type(*activity, type);
                     });
   return fits ? json::find(*activity, "object") : &item;
-}
-
-// A post that an outbox names, by itself or by its Create, and of a relay or a group (FEP-1b12) by what is
-// announced of it; empty if it is none that could be published.
-std::string post_in(const json::value& item, bool of_person) {
-  const json::value* object = of_person ? &item : object_of(item, {"Announce"});
-  if (object != nullptr) object = object_of(*object, {"Create", "Update"});
-  if (object == nullptr) return {};
-  const json::object* note = object->is_object() ? &object->get_object() : nullptr;
-  const bool is_whole =
-      note != nullptr && json::find(*note, "type") != nullptr;  // else an id, in braces or not
-  if (is_whole && (!fediverse::is_post(*note) || json::find(*note, "tag") == nullptr)) return {};
-  return json::id_of(*object);
 }
 
 // Of a collection or a page, in whichever of the two forms.
@@ -153,6 +142,20 @@ Task<Result<json::object>> Outboxes::get(std::string url, std::string actor) {
   co_return fediverse::parse_document(body);
 }
 
+// A post that an outbox names, by itself or by its Create, and of a relay or a group (FEP-1b12) by what is
+// announced of it; empty if it is none that could be published.
+Outboxes::Listed Outboxes::post_in(const json::value& item, bool of_person) {
+  const json::value* object = of_person ? &item : object_of(item, {"Announce"});
+  if (object != nullptr) object = object_of(*object, {"Create", "Update"});
+  if (object == nullptr) return {};
+  const json::object* note = object->is_object() ? &object->get_object() : nullptr;
+  const bool is_whole =
+      note != nullptr && json::find(*note, "type") != nullptr;  // else an id, in braces or not
+  if (!is_whole) return {json::id_of(*object), std::nullopt};
+  if (!fediverse::is_post(*note) || json::find(*note, "tag") == nullptr) return {};
+  return {json::id_of(*object), from_rfc3339(json::text_of(*note, "updated"))};
+}
+
 Outboxes::Page Outboxes::read_page(const json::object& page, bool of_person, WallTime not_before) const {
   Page read{.posts = {}, .is_old = false, .next = json::id_of(page, "next")};
   if (read.next.size() > fediverse::kIdSizeMax) read.next.clear();
@@ -161,29 +164,33 @@ Outboxes::Page Outboxes::read_page(const json::object& page, bool of_person, Wal
       read.is_old = true;
       return;
     }
-    std::string uri = post_in(item, of_person);
-    if (read.posts.size() < kItemsMax && !uri.empty() && uri.size() <= kUriMax)
-      read.posts.push_back(std::move(uri));
+    Listed post = post_in(item, of_person);
+    if (read.posts.size() < kItemsMax && !post.uri.empty() && post.uri.size() <= kUriMax)
+      read.posts.push_back(std::move(post));
   });
   return read;
 }
 
-Task<Result<bool>> Outboxes::publish(std::vector<std::string> posts, Reading* reading, WallTime not_before) {
+Task<Result<bool>> Outboxes::publish(std::vector<Listed> posts, Reading* reading, WallTime not_before) {
   const std::string actor = reading->source.follow.object;
   const bool is_person = reading->source.is_person;
   bool reached_known = false;
-  for (const std::string& uri : posts) {
+  for (const auto& [uri, updated] : posts) {
     const std::size_t hash = std::hash<std::string>()(uri);
+    reading->listed.insert(hash);
     if (const auto before = fetched_before_.find(hash); before != fetched_before_.end()) {
       reached_known = reached_known || before->second;
       continue;
     }
     const Result<delivery::PublishedPost> known = co_await store_.find_post(uri);
     reached_known = reached_known || (known && known->published <= known_until_);
-    if (known || (is_person && !fediverse::is_same_origin(uri, actor))) continue;
+    if (known) reading->oldest_known = std::min(reading->oldest_known, known->published);
+    const bool is_edited = known && updated && *updated > std::max(known->changed, known->published);
+    if ((known && !is_edited) || (is_person && !fediverse::is_same_origin(uri, actor))) continue;
     CO_TRY_VOID(co_await wait());
-    const auto taken =
-        co_await fetched_.announced(uri, {.not_before = not_before, .by = is_person ? actor : std::string()});
+    const auto taken = co_await fetched_.announced(
+        uri,
+        {.not_before = not_before, .by = is_person ? actor : std::string(), .is_update = known.has_value()});
     if (!taken && is_unanswered(taken.error())) {
       if (!client_.hosts().may_fetch(host_of(actor))) co_return std::unexpected(taken.error());
       // Or one that is never shown, or is elsewhere, would hold up those behind it.
@@ -196,6 +203,34 @@ Task<Result<bool>> Outboxes::publish(std::vector<std::string> posts, Reading* re
     reading->found += taken && taken->empty() ? 1 : 0;
   }
   co_return reached_known;
+}
+
+// What is known of the time that the pages are of, and is not on them, may have been deleted.
+Task<Result<void>> Outboxes::look_at_missing(const Reading* reading, WallTime not_before) {
+  const std::string actor = reading->source.follow.object;
+  bool lacks_some = false;
+  std::string after;
+  for (;;) {
+    CO_TRY(const std::vector<delivery::PublishedPost> posts,
+           co_await store_.posts_of(actor, after, kKnownAtOnce, delivery::Store::PostsOf::kRelayed));
+    if (posts.empty()) break;
+    after = posts.back().uri;
+    for (const delivery::PublishedPost& post : posts) {
+      const std::size_t hash = std::hash<std::string>()(post.uri);
+      const bool is_of_then = post.published >= not_before && post.published <= known_until_;
+      if (!is_of_then || reading->listed.contains(hash) || fetched_before_.contains(hash)) continue;
+      CO_TRY_VOID(co_await wait());
+      const auto looked = co_await fetched_.announced(post.uri, {.by = actor, .is_update = true});
+      if (looked || !is_unanswered(looked.error())) {
+        fetched_before_.emplace(hash, false);
+        continue;
+      }
+      if (!client_.hosts().may_fetch(host_of(actor))) co_return std::unexpected(looked.error());
+      lacks_some = true;
+    }
+  }
+  if (lacks_some) co_return fail(ErrorCode::kUnavailable, "not all posts could be looked at");
+  co_return Result<void>();
 }
 
 Task<Result<std::string>> Outboxes::outbox_of(std::string actor) {
@@ -223,6 +258,7 @@ Task<Result<json::object>> Outboxes::first_page(Reading* reading) {
 Task<Result<void>> Outboxes::go_on(Reading* reading) {
   const instances::Instances::Source& source = reading->source;
   const WallTime not_before = std::max(source.follow.since, clock_.wall_now() - kBack);
+  WallTime begin = not_before;  // of what the pages list
   for (;;) {
     Page page;
     {  // documents are large, and many hosts may wait for their turn
@@ -236,9 +272,12 @@ Task<Result<void>> Outboxes::go_on(Reading* reading) {
       page = read_page(*document, source.is_person, not_before);
     }
     CO_TRY(const bool reached_known, co_await publish(std::move(page.posts), reading, not_before));
-    if (reached_known || page.is_old || page.next.empty() || ++reading->pages == kPagesMax) break;
+    const bool is_whole = page.is_old || page.next.empty();
+    begin = is_whole ? not_before : std::max(not_before, reading->oldest_known);
+    if (reached_known || is_whole || ++reading->pages == kPagesMax) break;
     reading->next = std::move(page.next);
   }
+  if (!reading->lacks_some && source.is_person) co_return co_await look_at_missing(reading, begin);
   if (!reading->lacks_some) co_return Result<void>();
   *reading = {.source = reading->source, .found = reading->found};
   co_return fail(ErrorCode::kUnavailable, "not all posts could be had");

@@ -1,8 +1,9 @@
 // Catches up with people, relays and groups that publish here and whose servers did not reach this node while
 // it was away: GoToSocial gives up after four minutes. After a start, and when the node had been cut off from
 // its rings, each one's outbox is read, back to a page with a post that is known here, and those that are not
-// are published as if they had been delivered. A server that does not answer, or asks to be left alone, is
-// asked again for a day, and holds up no other.
+// are published as if they had been delivered. What people have deleted or edited meanwhile is looked at:
+// what is known and not there any more, or is there with a later date. A server that does not answer, or asks
+// to be left alone, is asked again for a day, and holds up no other.
 //
 // Only of those whom the node follows, since whom a server publishes for is not written anywhere else.
 #pragma once
@@ -10,6 +11,8 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -60,10 +63,12 @@ class Outboxes {
   // An outbox, and how far it was read.
   struct Reading {
     instances::Instances::Source source;
-    std::string next = {};    // URL of the page to go on with; empty: it begins
-    std::size_t pages = 0;    // that were read
-    bool lacks_some = false;  // posts that could not be had just then
-    std::size_t found = 0;    // posts that were published
+    std::string next = {};                    // URL of the page to go on with; empty: it begins
+    std::size_t pages = 0;                    // that were read
+    bool lacks_some = false;                  // posts that could not be had just then
+    std::size_t found = 0;                    // posts that were published
+    std::set<std::size_t> listed = {};        // hashes of the URIs on its pages
+    WallTime oldest_known = WallTime::max();  // of these, when that was written
   };
   Task<void> watch(std::function<bool()> is_among_others);
   Task<void> note_what_is_known();
@@ -74,14 +79,20 @@ class Outboxes {
   Task<Result<void>> go_on(Reading* reading);
   Task<Result<json::object>> first_page(Reading* reading);
   Task<Result<std::string>> outbox_of(std::string actor);
+  struct Listed {
+    std::string uri;
+    std::optional<WallTime> updated;  // if the outbox says so
+  };
   struct Page {
-    std::vector<std::string> posts;
+    std::vector<Listed> posts;
     bool is_old = false;  // what comes after it is from before the time that is looked for
     std::string next;     // URL; empty on the last one
   };
+  [[nodiscard]] static Listed post_in(const json::value& item, bool of_person);
   [[nodiscard]] Page read_page(const json::object& page, bool of_person, WallTime not_before) const;
   // Whether there was one that was known before, or is too old.
-  Task<Result<bool>> publish(std::vector<std::string> posts, Reading* reading, WallTime not_before);
+  Task<Result<bool>> publish(std::vector<Listed> posts, Reading* reading, WallTime not_before);
+  Task<Result<void>> look_at_missing(const Reading* reading, WallTime not_before);
   Task<Result<json::object>> get(std::string url, std::string actor);
   Task<Result<void>> wait();
 

@@ -13,6 +13,12 @@ bool is_public(const fediverse::Note& note) {
   return note.visibility == fediverse::Visibility::kPublic && note.may_be_announced;
 }
 
+// Mastodon tells of votes as of an edit, without a time until the first one: an edit that is known may be
+// later.
+bool may_be_votes(const fediverse::Note& note) {
+  return note.type == "Question" && !note.updated && note.as_of == WallTime::max();
+}
+
 }  // namespace
 
 // --- posts -------------------------------------------------------------------------------------------------
@@ -55,6 +61,7 @@ Task<Publisher::Outcome> Publisher::take_welcome(fediverse::Note note, fediverse
   if (!for_all && !is_update) co_return "only posts addressed to the public (`to`) are relayed";
   delivery::PublishedPost post{note.id, note.author, note.published, {}};
   post.is_edit = is_update;
+  post.as_of = may_be_votes(note) ? WallTime() : note.as_of;
   // Servers that name seconds date an edit of the first one as the post itself.
   if (note.updated && (is_update || *note.updated > note.published))
     post.changed = std::max(*note.updated, note.published);
@@ -71,12 +78,18 @@ Task<Publisher::Outcome> Publisher::take_welcome(fediverse::Note note, fediverse
   if (!known && post.tags.empty() && admitted.later.empty()) {
     CO_TRY_VOID(co_await drop_put_off(note.id));
     // What it was before may come later: servers try again at random times.
-    if (is_update && !has_tags) {
-      const WallTime edited = post.changed == WallTime() ? clock_.wall_now() : post.changed;
+    const bool is_dated = post.changed != WallTime();
+    if (is_update && !has_tags && (is_dated || post.as_of != WallTime())) {
+      const WallTime edited = is_dated ? post.changed : std::min(post.as_of, clock_.wall_now());
       CO_TRY_VOID(co_await store_.bury(note.id, edited));
     }
     co_return has_tags ? "too many hashtags: taken for advertising"
                        : "the post has no hashtags that are relayed here";
+  }
+  if (known && is_update && known->changed != WallTime() && may_be_votes(note)) {
+    moderation_.take_back(note.author, note.id, admitted.counted);
+    CO_TRY_VOID(co_await look_later(*known));
+    co_return "votes, or an edit without a time: the post is looked at again";
   }
   // Servers try again at random times: an older one may come later.
   const bool is_past = known && post.changed != WallTime() &&
@@ -154,6 +167,14 @@ Task<Publisher::Outcome> Publisher::hand_in(delivery::PublishedPost post, fedive
     CO_TRY_VOID(co_await drop_put_off(uri));
   }
   co_return is_lost ? "too many posts under these hashtags, and too many of them wait already" : "";
+}
+
+Task<Result<void>> Publisher::look_later(delivery::PublishedPost known) {
+  if (known.tags.empty()) co_return Result<void>();
+  // If too many wait, the next change of the post is seen.
+  CO_TRY_VOID(co_await store_.put_off(std::move(known), clock_.wall_now() + Consents::kLifetime));
+  ++put_off_;
+  co_return Result<void>();
 }
 
 Task<Result<void>> Publisher::drop_put_off(std::string uri) {

@@ -43,6 +43,8 @@ class Publisher {
   [[nodiscard]] std::uint64_t put_off() const { return put_off_; }
   void note_put_off(std::uint64_t count) { put_off_ = count; }
   static constexpr Duration kTryAgain = std::chrono::minutes(10);
+  // Has PutOff fetch a post once more when no cache has it as it was, if it is under hashtags.
+  [[nodiscard]] Task<Result<void>> look_later(delivery::PublishedPost known);
 
   // What became of it: empty if it was taken, and is on disk; else why it is of no concern here.
   using Outcome = Result<std::string>;

@@ -397,6 +397,8 @@ SignedCopies::Ways SignedCopies::ways_of(const Work& work, const std::string& ha
   const std::string host = host_of(work.first());
   const federation::Identity& identity = client_.identity();
   const auto add = [&](const std::string& uri, const Tag& tag) {
+    // Of an edit servers make the post, where they have it not.
+    if (!deletes && blocks_.is_refused_by(work.author, tag.canonical())) return;
     for (const auto* way : announcer_.ways(tag, uri)) {
       const auto& [inbox, target] = *way;
       const delivery::Via via = target.via();

@@ -6,9 +6,9 @@
 // their SHA-256. A node that has followers of the hashtag fetches them from there, and queues them for its
 // followers as it does single activities, on disk until each has taken them. Whose publisher's node is away
 // is asked for again, for a week and after restarts. Never a new post, and nothing that is not public; of who
-// is blocked here only deletions; and from a node that does not speak for the author's server only the
-// deletion of a post that is gone. Edits beyond an hour's limit wait for the next, in memory, of each post
-// the last.
+// is blocked here, or blocks the hashtag, only deletions; and from a node that does not speak for the
+// author's server only the deletion of a post that is gone. Edits beyond an hour's limit wait for the next,
+// in memory, of each post the last.
 #pragma once
 
 #include <deque>

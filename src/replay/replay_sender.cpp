@@ -7,7 +7,6 @@
 #include "http/url.hpp"
 
 namespace tagring::replay {
-namespace {}
 
 std::optional<instances::Instances::Recipient> ReplaySender::recipient(const std::string& host,
                                                                        const Tag& tag) const {
@@ -17,7 +16,8 @@ std::optional<instances::Instances::Recipient> ReplaySender::recipient(const std
 
 bool ReplaySender::is_kept_away(const storage::HistoryEntry& entry, const std::string& host) const {
   const std::string origin = host_of(entry.uri);
-  return origin == host || !blocks_.may_go(origin, host);
+  return origin == host || !blocks_.may_go(origin, host) ||
+         blocks_.is_refused_by(entry.author, entry.partition.tag.canonical());
 }
 
 Task<Result<std::vector<std::string>>> ReplaySender::tags_of(Tag tag, std::string uri) {

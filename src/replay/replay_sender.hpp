@@ -36,8 +36,8 @@ class ReplaySender {
   // Nothing if the instance is not subscribed to the hashtag any more, or that is blocked.
   [[nodiscard]] std::optional<instances::Instances::Recipient> recipient(const std::string& host,
                                                                          const Tag& tag) const;
-  // The instance's own posts, and what is kept apart from it. What is blocked is in no history that is read
-  // here.
+  // The instance's own posts, what is kept apart from it, and that of authors who block the hashtag here.
+  // What is blocked is in no history that is read here.
   [[nodiscard]] bool is_kept_away(const storage::HistoryEntry& entry, const std::string& host) const;
   [[nodiscard]] std::uint64_t live_since(const instances::Instances::Recipient& recipient,
                                          const std::string& tag) const {

@@ -193,6 +193,21 @@ TEST_P(RelayStore, WhatIsOlderThanTheLastEditOwesNothing) {
   EXPECT_EQ(must(store().find_post(kUri)).tags, (Tags{"cats"_tag, "dogs"_tag}));
 }
 
+// [Mastodon shows a post without `updated` until it is edited, and for three minutes after that]
+TEST_P(RelayStore, WhatACacheMayHaveShownUndatedIsOlderThanTheEditsSince) {
+  const auto shown = [&](WallTime as_of) {
+    PublishedPost post{kUri, kAuthor, at(5), {"cats"_tag}};
+    post.is_edit = true;
+    post.as_of = as_of;
+    return must(store().publish(std::move(post), 2));
+  };
+  must(store().bury(kUri, clock.wall));
+  EXPECT_TRUE(shown(clock.wall - std::chrono::minutes(3)).empty()) << "of a post that was not known";
+  edit_at(clock.wall, {"dogs"_tag});
+  EXPECT_TRUE(shown(clock.wall - std::chrono::minutes(3)).empty());
+  EXPECT_EQ(shown(clock.wall + std::chrono::seconds(1)).size(), 2U);
+}
+
 TEST_P(RelayStore, ADeletionIsForEverUnderTheTagsThatThePostHadBefore) {
   publish({"ants"_tag, "cats"_tag});
   publish({"cats"_tag});

@@ -127,6 +127,32 @@ TEST_F(Consenting, WhoSaysNoBotIsNotRelayed) {
   EXPECT_THAT(history("cats"), IsEmpty());
 }
 
+// Keys are remembered for hours, and servers tell of changes only whom they know to be interested.
+TEST_F(Consenting, AFirstPostIsJudgedByTheProfileOfNowAndNotByThatOfTheKey) {
+  const auto use_key = [&] {
+    EXPECT_EQ(post_signed(follow_text(alice, {origin + "/tag/birds"}), alice).status, 202);
+    settle(std::chrono::hours(1));
+  };
+  use_key();
+  profile(false);
+  publish(create_text(post));
+  EXPECT_THAT(history("cats"), IsEmpty());
+  alice = make_author("https://home.example/users/bob");
+  profile(true, "#nobot");
+  use_key();
+  profile(true);
+  post = {.uri = "https://home.example/notes/2", .author = alice.id, .tags = {"cats"}};
+  publish(create_text(post));
+  EXPECT_THAT(history("cats"), ElementsAre(post.uri));
+  // It is that of the key if there is no other.
+  alice = make_author("https://home.example/users/eve");
+  use_key();
+  internet.documents[alice.id] = with_status(503);
+  const PostText third{.uri = "https://home.example/notes/3", .author = alice.id, .tags = {"dogs"}};
+  publish(create_text(third));
+  EXPECT_THAT(history("dogs"), ElementsAre(third.uri));
+}
+
 TEST_F(Consenting, WithdrawingIndexableEmptiesTheArchiveAndLeavesAnnouncementsAlone) {
   follow_cats();
   publish(create_text(post));

@@ -265,6 +265,18 @@ TEST_F(FaspHashtags, GivesTheHistoryOfSubscribedHashtagsPageByPage) {
   expect_unchanged(peer, request(peer, "GET", path("/cats/history?before=x")), 400);
 }
 
+TEST_F(FaspHashtags, GivesNoHistoryOfWhoBlocksTheHashtag) {
+  publish(create_text(post));
+  put("cats");
+  const json::object block = {{"id", alice.id + "/blocks/1"},
+                              {"type", "Block"},
+                              {"actor", alice.id},
+                              {"object", origin + "/tag/cats"}};
+  publish(json::serialize(block));
+  const json::object page = json::parse_object(ask_as(peer, "GET", path("/cats/history")).body).value();
+  EXPECT_THAT(page.at("objects").as_array(), IsEmpty());
+}
+
 TEST_F(FaspHashtags, ReadsHistoriesOnlySoOftenForOneServer) {
   put("cats");
   for (int i = 0; i < 60; ++i) EXPECT_EQ(ask_as(peer, "GET", path("/cats/history")).status, 200);

@@ -168,6 +168,27 @@ TEST_F(FaspSharing, FollowsEditsAndDeletions) {
   EXPECT_THAT(history("dogs"), IsEmpty());
 }
 
+// [Mastodon answers for three minutes from a cache, and dates no post before its first edit]
+TEST_F(FaspSharing, AnOldDocumentTurnsBackNoEdit) {
+  control("/instances/permit", R"({"host":"social.example","publishes":true,"receives":false})");
+  post.tags = {"cats", "dogs"};
+  const std::string old_document = json::serialize(note_object(post));
+  EXPECT_EQ(post_signed(create_text(post), carol).status, 202);
+  settle();
+  post.tags = {"dogs", "emus"};
+  json::object update = json::parse_object(update_text(post)).value();
+  update["object"].as_object()["updated"] = to_rfc3339(loop.wall_now());
+  EXPECT_EQ(post_signed(json::serialize(update), carol).status, 202);
+  settle();
+  internet.serve(post.uri, old_document);
+  internet.documents[post.uri].headers.add("Cache-Control", "max-age=180, public");
+  tell("update");
+  EXPECT_THAT(internet.sent_to(post.uri), ::testing::Not(IsEmpty()));
+  EXPECT_THAT(history("cats"), IsEmpty());
+  EXPECT_THAT(history("emus"), ElementsAre(post.uri));
+  EXPECT_THAT(rows("SELECT uri FROM fasp_posts"), ElementsAre(post.uri));
+}
+
 TEST_F(FaspSharing, TakesOutWhatIsNotPublicAnyMore) {
   tell("new");
   post.to = carol.id + "/followers";

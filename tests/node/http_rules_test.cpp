@@ -267,6 +267,23 @@ TEST_F(HttpRules, WhatAnOutboxAnnouncesHasItsId) {
   EXPECT_EQ(page.at("orderedItems").as_array().at(0).as_object().at("id"), sent[0].at("id"));
 }
 
+TEST_F(HttpRules, AnOutboxAnnouncesNothingOfWhoBlocksTheHashtag) {
+  const Author alice = make_author("https://home.example/users/alice");
+  const Author bob = make_author("https://home.example/users/bob");
+  for (const Author& author : {alice, bob}) {
+    const PostText post{.uri = author.id + "/notes/1", .author = author.id, .tags = {"cats"}};
+    EXPECT_EQ(post_signed(create_text(post), author).status, 202);
+  }
+  settle();
+  const json::object block = {
+      {"id", bob.id + "/blocks/1"}, {"type", "Block"}, {"actor", bob.id}, {"object", origin + "/tag/cats"}};
+  EXPECT_EQ(post_signed(json::serialize(block), bob).status, 202);
+  const json::object page = json::parse_object(get("/tag/cats/outbox?page=true").body).value();
+  const json::array& items = page.at("orderedItems").as_array();
+  ASSERT_EQ(items.size(), 1U);
+  EXPECT_EQ(json::id_of(items.at(0).as_object(), "object"), alice.id + "/notes/1");
+}
+
 // Nobody follows here, so that it was never sent.
 TEST_F(HttpRules, WhatAnOutboxAnnouncesCanBeFetchedForAnHour) {
   const Author alice = make_author("https://home.example/users/alice");

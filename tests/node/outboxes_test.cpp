@@ -94,6 +94,30 @@ TEST_F(Outboxes, WhatAPersonWroteMeanwhileIsPublishedAfterTheStartAndOnlyThat) {
   EXPECT_THAT(internet.sent_to(missed), SizeIs(fetched)) << "known";
 }
 
+TEST_F(Outboxes, WhatAPersonDeletedOrEditedMeanwhileIsLookedAt) {
+  std::vector<std::string> posts;
+  for (const char* name : {"stays", "deleted", "edited"}) {
+    posts.push_back(write(name, loop.wall_now()));
+    settle(std::chrono::seconds(1));
+  }
+  come_back();
+  ASSERT_THAT(history("dogs"), ::testing::UnorderedElementsAreArray(posts));
+  internet.documents[posts[1]] = with_status(410);
+  json::object note = json::parse_object(internet.documents[posts[2]].body).value();
+  note["tag"] = json::array{json::object{{"type", "Hashtag"}, {"name", "#cats"}}};
+  note["updated"] = to_rfc3339(loop.wall_now());
+  internet.serve(posts[2], json::serialize(note));
+  json::array& items = items_[dora.id];
+  items.erase(items.begin() + 1);
+  items[1].as_object()["object"] = note;
+  const std::string later = write("later", loop.wall_now());
+  internet.calls.clear();
+  come_back();
+  EXPECT_THAT(history("dogs"), UnorderedElementsAre(posts[0], later));
+  EXPECT_THAT(history("cats"), ElementsAre(posts[2]));
+  EXPECT_THAT(internet.sent_to(posts[0]), IsEmpty()) << "as it was";
+}
+
 TEST_F(Outboxes, AreReadBackToWhatIsKnownFromBefore) {
   const auto page = [&](int number, const std::vector<std::string>& posts, bool more) {
     json::array items;

@@ -185,6 +185,20 @@ TEST_F(Replaying, AnInstanceThatAddedAHashtagActorAsRelayHearsFromThatActor) {
   EXPECT_EQ(sent[0].at("to"), json::value(json::array{origin + "/tag/dogs/followers"}));
 }
 
+TEST_F(Replaying, LeavesOutWhoBlocksTheHashtag) {
+  remember("cats", 1, 3);
+  const Author author = make_author(host(2) + "/users/f");
+  const json::object block = {{"id", author.id + "/blocks/1"},
+                              {"type", "Block"},
+                              {"actor", author.id},
+                              {"object", origin + "/tag/cats"}};
+  EXPECT_EQ(post_signed(json::serialize(block), author).status, 202);
+  EXPECT_EQ(replay({{"per_minute", 600}}).status, 200);
+  settle(seconds(10));
+  EXPECT_THAT(announced(), ElementsAre(1, 3));
+  EXPECT_EQ(progress().at("skipped"), json::value(1));
+}
+
 TEST_F(Replaying, GoesBackFromTheNewestPost) {
   remember("cats", 1, 100);  // three pages
   EXPECT_EQ(replay({{"per_minute", 600}}).status, 200);

@@ -321,6 +321,38 @@ TEST_F(Copies, EditsOfWhoHasWithdrawnAreGivenToNobodyEither) {
   expect_kept_back();
 }
 
+// Mastodon makes the post of an edit, if it has it not.
+TEST_F(Copies, OfWhoBlocksTheHashtagOnlyDeletionsAreHandedOnByIt) {
+  follow({"cats"});
+  const auto block_by = [&](const Author& author) {
+    const json::object block = {{"id", author.id + "/blocks/1"},
+                                {"type", "Block"},
+                                {"actor", author.id},
+                                {"object", origin + "/tag/cats"}};
+    EXPECT_EQ(post_signed(json::serialize(block), author).status, 202);
+    settle();
+  };
+  publish(create_text(post));
+  block_by(alice);
+  const std::string edit = signed_text(update_text(post));
+  publish(edit);
+  EXPECT_THAT(bodies_at(kInbox), Not(Contains(edit)));
+  const std::string deletion = signed_text(delete_text(post.uri, alice.id));
+  publish(deletion);
+  EXPECT_THAT(bodies_at(kInbox), Contains(deletion));
+  // The same of what another node publishes.
+  publish_theirs();
+  block_by(make_author(theirs.author));
+  const std::string their_edit = signed_text(update_text(theirs));
+  serve_copies(their_edit);
+  bring("Add", their_edit);
+  EXPECT_THAT(bodies_at(kInbox), Not(Contains(their_edit)));
+  const std::string their_deletion = signed_text(delete_text(theirs.uri, theirs.author));
+  serve_copies(their_deletion);
+  bring("Remove", their_deletion);
+  EXPECT_THAT(bodies_at(kInbox), Contains(their_deletion));
+}
+
 TEST_F(Copies, WhatIsNewNotPublicOrNotSignedIsNotHandedOn) {
   follow();
   const std::string create = signed_text(create_text(post));

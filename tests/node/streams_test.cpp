@@ -97,6 +97,45 @@ TEST_F(Streaming, EditsComeToo) {
   EXPECT_EQ(data(event).at("content"), "<p>as edited</p>");
 }
 
+// [Mastodon shows a post as it was for three minutes after an edit]
+TEST_F(Streaming, AnEditThatItsServerDoesNotShowYetComesWhenItDoes) {
+  const HttpResponse stream = open("/api/v1/streaming/hashtag?tag=cats");
+  EXPECT_EQ(next(stream), ":)\n");
+  const std::string uri = publish("1", {"dogs"}, Duration(0), "<p>as it was</p>");
+  internet.documents[uri].headers.add("Cache-Control", "max-age=180, public");
+  settle();
+  const PostText post{.uri = uri, .author = alice.id, .tags = {"cats", "dogs"}};
+  const auto edit = [&](const std::string& content) {
+    json::object update = json::parse_object(update_text(post)).value();
+    json::object note = json::parse_object(internet.documents[uri].body).value();
+    note["tag"] = note_object(post).at("tag");
+    note["content"] = content;
+    note["updated"] = to_rfc3339(loop.wall_now());
+    update["object"] = note;
+    update["signature"] = json::object{{"type", "RsaSignature2017"}, {"signatureValue", "c2ln"}};
+    EXPECT_EQ(post_signed(json::serialize(update), alice).status, 202);
+    return json::serialize(note);
+  };
+  const auto next_event = [&] {
+    std::string event = next(stream);
+    for (int i = 0; i < 100 && event == ":thump\n"; ++i) event = next(stream);
+    return event;
+  };
+  std::string document = edit("<p>one</p>");
+  EXPECT_EQ(next(stream), ":thump\n") << "it is not under the hashtag there";
+  internet.documents[uri].body = document;
+  std::string event = next_event();
+  EXPECT_THAT(event, StartsWith("event: update"));
+  EXPECT_EQ(data(event).at("content"), "<p>one</p>");
+  document = edit("<p>two</p>");
+  EXPECT_EQ(data(next_event()).at("content"), "<p>one</p>");
+  internet.documents[uri].body = document;
+  event = next_event();
+  EXPECT_THAT(event, StartsWith("event: status.update"));
+  EXPECT_EQ(data(event).at("content"), "<p>two</p>");
+  EXPECT_EQ(next(stream), ":thump\n");
+}
+
 TEST_F(Streaming, WhatWasTakenDownIsNotStreamedWhenItIsChanged) {
   const HttpResponse stream = open("/api/v1/streaming/hashtag?tag=cats");
   EXPECT_EQ(next(stream), ":)\n");

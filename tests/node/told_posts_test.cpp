@@ -87,6 +87,54 @@ TEST_F(ToldPosts, WhatACacheMayHaveShownIsLookedAtOnceMoreAlsoAfterARestart) {
   EXPECT_THAT(internet.sent_to(post.uri), testing::SizeIs(1)) << "not again and again";
 }
 
+TEST_F(ToldPosts, WhatACacheMayHaveShownTurnsBackNoEdit) {
+  serve();
+  internet.documents[post.uri].headers.add("Cache-Control", "max-age=180, public");
+  EXPECT_EQ(bring(create_text(post), alice).status, 202);
+  post.tags = {"dogs"};
+  json::object update = json::parse_object(update_text(post)).value();
+  update["object"].as_object()["updated"] = to_rfc3339(loop.wall_now());
+  EXPECT_EQ(bring(json::serialize(update), alice).status, 202);
+  EXPECT_EQ(bring(activity("Update", alice.id, post.uri), alice).status, 202);
+  EXPECT_THAT(history("cats"), IsEmpty());
+  EXPECT_THAT(history("dogs"), ElementsAre(post.uri));
+}
+
+// [Mastodon tells of votes by an Update, without `updated` until the poll is edited]
+TEST_F(ToldPosts, VotesThatComeLateTurnBackNoEdit) {
+  const auto poll = [&](const std::string& type, std::optional<WallTime> updated = {}) {
+    json::object text = json::parse_object(create_text(post, type)).value();
+    json::object& note = text["object"].as_object();
+    note["type"] = "Question";
+    if (updated) note["updated"] = to_rfc3339(*updated);
+    return text;
+  };
+  const auto tell = [&](const json::object& text) { return bring(json::serialize(text), alice); };
+  tell(poll("Create"));
+  tell(poll("Update"));
+  EXPECT_THAT(history("cats"), ElementsAre(post.uri));
+  const json::object votes = poll("Update");
+  post.tags = {"dogs"};
+  const json::object edit = poll("Update", loop.wall_now());
+  tell(edit);
+  internet.serve(post.uri, json::serialize(edit.at("object")));
+  internet.calls.clear();
+  EXPECT_THAT(tell(votes).body, HasSubstr("looked at again"));
+  EXPECT_THAT(history("cats"), IsEmpty());
+  EXPECT_THAT(history("dogs"), ElementsAre(post.uri));
+  settle(std::chrono::minutes(6));
+  EXPECT_THAT(internet.sent_to(post.uri), testing::SizeIs(1));
+  EXPECT_THAT(rows("SELECT uri FROM put_off"), IsEmpty());
+  EXPECT_THAT(history("dogs"), ElementsAre(post.uri));
+  // Nor do they publish what had lost its hashtags before it came here.
+  post.uri = "https://home.example/notes/2";
+  const json::object early_votes = poll("Update");
+  post.tags = {};
+  tell(poll("Update", loop.wall_now()));
+  tell(early_votes);
+  EXPECT_THAT(history("dogs"), ElementsAre("https://home.example/notes/1"));
+}
+
 TEST_F(ToldPosts, WhatHasNotChangedIsLookedAtOnlyOnceMore) {
   serve();
   EXPECT_EQ(bring(activity("Create", alice.id, post.uri), alice).status, 202);

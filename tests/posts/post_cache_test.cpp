@@ -88,9 +88,12 @@ class Edited final : public HttpClient {
     co_await clock_.sleep_until(end);
     if (!is_author) meanwhile();
     co_return HttpResponse{
-        .status = 200, .headers = {{"Content-Type", "application/activity+json"}}, .body = body};
+        .status = 200,
+        .headers = {{"Content-Type", "application/activity+json"}, {"Cache-Control", cache_control}},
+        .body = body};
   }
   std::function<void()> meanwhile = [] {};
+  std::string cache_control = "no-cache";
   int versions = 0;
 
  private:
@@ -108,6 +111,29 @@ TEST_F(PostCacheTest, WhoWaitsForAPostThatIsEditedMeanwhileGetsWhatItSaysThen) {
   const auto read = run(cache.read(std::move(wanted), cache.deadline()));
   ASSERT_TRUE(read.front());
   EXPECT_THAT(json::text_of(read.front()->post->status, "content"), testing::HasSubstr("version 2"));
+  finish(cache.stop());
+}
+
+TEST_F(PostCacheTest, WhatItsServersCacheMayHaveFromBeforeAChangeIsFreshUntilThatIsOver) {
+  const std::string uri = "https://a.example/1";
+  Edited edited(clock);
+  edited.cache_control = "max-age=180, public";
+  federation::SignedClient speaker(identity, edited, runtime);
+  PostCache cache({}, speaker, site, runtime);
+  const auto read = [&] {
+    std::vector<PostCache::Wanted> wanted = {{.uri = uri, .author = "https://a.example/u"}};
+    EXPECT_TRUE(run(cache.read(std::move(wanted), cache.deadline())).front());
+    return cache.outdated_until(uri);
+  };
+  EXPECT_EQ(read(), std::nullopt);
+  const Instant changed = clock.now();
+  cache.forget(uri);
+  EXPECT_EQ(read(), changed + std::chrono::minutes(3));
+  EXPECT_TRUE(cache.has(uri));
+  loop.run_for(std::chrono::minutes(3));
+  EXPECT_FALSE(cache.has(uri));
+  EXPECT_EQ(read(), std::nullopt);
+  EXPECT_EQ(edited.versions, 3);
   finish(cache.stop());
 }
 
