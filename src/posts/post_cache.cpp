@@ -61,6 +61,16 @@ bool PostCache::has(const std::string& uri) const {
   return known != nullptr && is_fresh(*known, Kind::kPost);
 }
 
+void PostCache::note_nowhere(const std::string& uri) {
+  const auto known = entries_.find({Kind::kPost, uri});
+  if (known != entries_.end()) known->second.nowhere = true;
+}
+
+bool PostCache::is_nowhere(const std::string& uri) const {
+  const Entry* known = find(Kind::kPost, uri);
+  return known != nullptr && known->nowhere && is_fresh(*known, Kind::kPost);
+}
+
 // Sees to it that it is there, or on its way, if there is room.
 void PostCache::want(Kind kind, const std::string& uri, bool named) {
   const Key key{kind, uri};
