@@ -103,7 +103,7 @@ Task<OriginChecker::Verdict> OriginChecker::judge(Claim claim) {
   Verdict verdict = co_await judge_post(claim);
   if (!verdict.answer) co_return verdict;
   const Instant claimed = contested_.heard(key_of(claim));
-  const Result<Wishes> wishes = co_await wishes_of(claim.author, claimed);
+  const Result<Wishes> wishes = co_await wishes_of(claim.author, claimed, claim.sender);
   if (!wishes) co_return Verdict{std::unexpected(wishes.error())};
   if (!wishes->wishes.relay)
     co_return Verdict{fail(ErrorCode::kDenied, "the author does not wish to be relayed"), wishes->as_of};
@@ -122,12 +122,12 @@ Task<OriginChecker::Verdict> OriginChecker::judge_removal(Claim claim) {
       verdict.answer.error().code == ErrorCode::kDenied && claim.uri.starts_with(claim.author + "/");
   if (!is_shown && !is_hidden) co_return verdict;
   const Instant claimed = contested_.heard(key_of(claim));
-  const Result<Wishes> wishes = co_await wishes_of(claim.author, claimed);
+  const Result<Wishes> wishes = co_await wishes_of(claim.author, claimed, claim.sender);
   const bool is_gone = is_shown && !wishes && wishes.error().code == ErrorCode::kNotFound;
   const bool agrees = wishes && (claim.of_archive ? wishes->wishes.archive : wishes->wishes.relay);
   const bool is_withdrawn = wishes && (wishes->is_suspended || (is_shown && !agrees));
   if (is_gone || is_withdrawn) {
-    if (is_hidden && hosts_.make_up_for_gone(host_of(claim.uri))) give_back(claim.uri);
+    if (is_hidden && hosts_.make_up_for_gone(host_of(claim.uri))) give_back(claim.uri, claim.sender);
     // Nobody says for ever what the author will do.
     const WallTime changed = std::min(version_of(true, claim.changed).at, clock_.wall_now());
     co_return Verdict{Answer{.published = claim.published, .changed = changed}};
@@ -168,28 +168,30 @@ Task<OriginChecker::Verdict> OriginChecker::judge_post(Claim claim) {
       co_return Verdict{Answer{.published = claim.published, .gone = true, .changed = claim.changed}};
     co_return Verdict{fail(ErrorCode::kNotFound, claim.uri + " was not there a while ago")};
   }
-  if (const Result<void> may = may_fetch(claim.uri); !may) co_return Verdict{std::unexpected(may.error())};
+  if (const Result<void> may = may_fetch(claim.uri, claim.sender); !may)
+    co_return Verdict{std::unexpected(may.error())};
   const std::string uri = claim.uri;
   const std::string author = claim.author;
+  const std::string sender = claim.sender;
   const bool added = !claim.removed;
   Verdict verdict = co_await look(std::move(claim));
   // A post that is somebody else's, or lacks the hashtag, is a post. Removals of what never was aim at a host
   // as well as posts that never were.
   const bool was_in_vain =
       verdict.answer ? verdict.answer->gone : added && verdict.answer.error().code == ErrorCode::kNotFound;
-  if (was_in_vain) co_await note_absence(uri, author);
+  if (was_in_vain) co_await note_absence(uri, author, sender);
   co_return verdict;
 }
 
 // Where people publish they delete as well: at a host that is not known the author is looked for, so that
 // what is gone does not stand in the way of what is there.
-Task<void> OriginChecker::note_absence(std::string uri, std::string author) {
+Task<void> OriginChecker::note_absence(std::string uri, std::string author, std::string sender) {
   const std::string host = host_of(uri);
   hosts_.gone(uri);
-  if (hosts_.make_up_for_gone(host)) give_back(uri);
+  if (hosts_.make_up_for_gone(host)) give_back(uri, sender);
   if (hosts_.is_known(host)) co_return;
   if (!hosts_.has_nothing(host) && host_of(author) == host) {
-    const auto wishes = co_await wishes_of(std::move(author), clock_.now());
+    const auto wishes = co_await wishes_of(std::move(author), clock_.now(), std::move(sender));
     if (wishes || !is_refuted(wishes.error().code)) co_return;
   }
   hosts_.found_nothing(uri);
@@ -240,7 +242,7 @@ Result<Answer> OriginChecker::read_post(const Claim& claim, const json::object& 
   if (!note) return unread(claim, note.error());
   if (note->id == claim.uri) {
     hosts_.found_post(host_of(claim.uri));
-    give_back(claim.uri);
+    give_back(claim.uri, claim.sender);
   }
   const bool offered =
       note->id == claim.uri && note->visibility == fediverse::Visibility::kPublic && note->may_be_announced;
@@ -263,7 +265,8 @@ Result<Answer> OriginChecker::read_post(const Claim& claim, const json::object& 
 }
 
 // What is remembered from before the claim is of no use for long.
-Task<Result<OriginChecker::Wishes>> OriginChecker::wishes_of(std::string author, Instant claimed) {
+Task<Result<OriginChecker::Wishes>> OriginChecker::wishes_of(std::string author, Instant claimed,
+                                                             std::string sender) {
   const queues::Turns::Turn turn = co_await authors_in_turn_.take(author);
   const auto known = wishes_.find(author);
   if (known != wishes_.end()) {
@@ -271,11 +274,11 @@ Task<Result<OriginChecker::Wishes>> OriginChecker::wishes_of(std::string author,
     const bool is_contested = claimed < clock_.now() && known->second.as_of < claimed;
     if (age < (is_contested ? Contested::kLookEvery : kRemembered)) co_return known->second;
   }
-  CO_TRY_VOID(may_fetch(author));
+  CO_TRY_VOID(may_fetch(author, sender));
   CO_TRY(const Document document, co_await fetch(author));
   CO_TRY(const fediverse::RemoteActor actor, fediverse::parse_actor(document.body, author));
   hosts_.found(host_of(author));
-  give_back(author);
+  give_back(author, sender);
   make_room(wishes_, kRememberedMax);
   const Wishes wishes{fediverse::wishes_of(actor), actor.suspended, document.as_of, clock_.now()};
   wishes_.insert_or_assign(std::move(author), wishes);
@@ -284,19 +287,32 @@ Task<Result<OriginChecker::Wishes>> OriginChecker::wishes_of(std::string author,
 
 // That host is not asked for too many things that others have named, nor where it is left alone: which says
 // nothing of this node's load, as kUnavailable would (docs/protocol.md §6.1).
-Result<void> OriginChecker::may_fetch(const std::string& url) {
+Result<void> OriginChecker::may_fetch(const std::string& url, const std::string& sender) {
   const std::string host = host_of(url);
   if (hosts_.is_left_alone(host) || !client_.hosts().may_fetch(host))
     return fail(ErrorCode::kBusy, "the origin is unavailable now: " + host +
                                       " did not answer a moment ago, or had nothing of what was named");
-  if (budget_.take(budget::Resource::kChecks, budget_.who(host_of(url))) == Duration::zero()) return {};
-  return fail(ErrorCode::kBusy, "too many posts of " + host_of(url) + " to check: send them again later");
+  if (!sender.empty() && !budget_.has_room(budget::Resource::kVainChecks, teller(sender)))
+    return fail(ErrorCode::kBusy,
+                "too much was looked for in vain that " + host_of(sender) + " names: send it again later");
+  if (budget_.take(budget::Resource::kChecks, budget_.who(host)) > Duration::zero())
+    return fail(ErrorCode::kBusy, "too many posts of " + host + " to check: send them again later");
+  if (!sender.empty()) budget_.count(budget::Resource::kVainChecks, teller(sender));
+  return {};
+}
+
+// Whoever it is: to be known is not to be right.
+budget::Spender OriginChecker::teller(const std::string& sender) const {
+  budget::Spender spender = budget_.who(host_of(sender));
+  spender.known = false;
+  return spender;
 }
 
 // What is there costs its host no more than it wants, whatever was said of it: it publishes that. Of what is
 // not there, anybody can name as much as they like.
-void OriginChecker::give_back(const std::string& url) {
+void OriginChecker::give_back(const std::string& url, const std::string& sender) {
   budget_.give_back(budget::Resource::kChecks, budget_.who(host_of(url)));
+  if (!sender.empty()) budget_.give_back(budget::Resource::kVainChecks, teller(sender));
 }
 
 // Of an origin that does not answer, or asks for patience, the sender is to come again.

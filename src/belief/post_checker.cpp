@@ -18,9 +18,9 @@ constexpr std::size_t kLiarsMax = 10'000;
 constexpr Duration kFirstWait = std::chrono::milliseconds(25);
 constexpr Duration kLastWait = std::chrono::milliseconds(800);
 
-Claim claim_of(const TagEvent& event, bool of_archive = false) {
+Claim claim_of(const TagEvent& event, bool of_archive = false, std::string sender = {}) {
   return {event.tag,       event.uri,     event.author, event.op == Op::kRemove,
-          event.published, event.changed, of_archive};
+          event.published, event.changed, of_archive,   std::move(sender)};
 }
 
 }  // namespace
@@ -181,7 +181,7 @@ Task<Result<void>> PostChecker::check_truth(TagEvent* event, std::string sender,
     if (++*fetches > options_.fetches_per_batch)
       co_return fail(ErrorCode::kBusy, "too many posts to check at once: send the rest again");
   }
-  const Result<void> truth = co_await ask_origin(event, of_archive);
+  const Result<void> truth = co_await ask_origin(event, of_archive, sender);
   // A post that is not there may have been deleted since: who hands on what it took before is not wrong, but
   // where nothing is that anybody named.
   const bool nowhere = !truth && truth.error().code == ErrorCode::kNotFound &&
@@ -198,8 +198,8 @@ Task<Result<void>> PostChecker::check_truth(TagEvent* event, std::string sender,
   co_return truth;
 }
 
-Task<Result<void>> PostChecker::ask_origin(TagEvent* event, bool of_archive) {
-  CO_TRY(const Answer answer, co_await origins_.ask(claim_of(*event, of_archive)));
+Task<Result<void>> PostChecker::ask_origin(TagEvent* event, bool of_archive, std::string sender) {
+  CO_TRY(const Answer answer, co_await origins_.ask(claim_of(*event, of_archive, std::move(sender))));
   event->published = answer.published;
   event->changed = answer.changed;
   event->drop_strange_copy();  // the post is there

@@ -274,6 +274,7 @@ Task<void> Disputes::resolve_one(Key key) {
   }
   // Whom the other one names as the author decides nothing about what this node has.
   belief::Claim claim = claim_of(mine ? *mine : dispute.entry);
+  claim.sender = dispute.from;
   // That it is gone counts at once; that it is there, once caches have let it go.
   claim.removed = dispute.removed && !dispute.was_there;
   if (claim.removed == dispute.entry.removed) claim.changed = dispute.entry.changed;

@@ -215,6 +215,38 @@ TEST_F(PostCheckerTest, WhatWhoIsOftenWrongOwesOfAServerThatNobodyNamedYetIsTake
   EXPECT_THAT(taken({event()}, kA), SizeIs(1));
 }
 
+TEST_F(PostCheckerTest, WhoNamesPostsAtServersThatDoNotAnswerLeavesChecksForOthers) {
+  servers.down = true;
+  for (int batch = 0; batch < 10; ++batch) {
+    std::vector<TagEvent> invented;
+    for (int i = 0; i < 50; ++i) {
+      const std::string host = fmt::format("https://n{}.invalid", batch * 50 + i);
+      invented.push_back(event(Op::kAdd, host + "/1"));
+      invented.back().author = host + "/u";
+    }
+    start_taking(std::move(invented), kA);
+  }
+  loop.run_for(std::chrono::seconds(10));
+  EXPECT_LE(servers.asked_in_all(), 2 * 60);
+  servers.down = false;
+  publish();
+  EXPECT_THAT(taken({event()}, kB), SizeIs(1));
+}
+
+TEST_F(PostCheckerTest, WhoNamesPostsThatAreThereMayNameAsManyAsThereAre) {
+  std::vector<TagEvent> events;
+  for (int i = 0; i < 200; ++i) {
+    const std::string host = fmt::format("https://n{}.example", i);
+    events.push_back(event(Op::kAdd, host + "/1"));
+    events.back().author = host + "/u";
+    servers.publish(events.back().uri, events.back().author, "cats", kDate);
+  }
+  for (std::size_t i = 0; i < events.size(); i += 50) {
+    const auto part = events.begin() + static_cast<std::ptrdiff_t>(i);
+    EXPECT_THAT(taken({part, part + 50}, kA), SizeIs(50));
+  }
+}
+
 TEST_F(PostCheckerTest, WhoNamesPostsWhereNothingIsIsWrong) {
   for (int i = 0; i < 3; ++i) {
     const std::string host = "https://elsewhere" + std::to_string(i) + ".example";
