@@ -22,6 +22,11 @@ std::unexpected<Error> not_yet(const Claim& claim) {
   return fail(ErrorCode::kBusy, "what " + host_of(claim.uri) + " answers may be from before this");
 }
 
+std::unexpected<Error> contradicted(const Claim& claim) {
+  return fail(ErrorCode::kInvalid,
+              claim.removed ? "the post still carries the tag" : "the post is not public or lacks the tag");
+}
+
 // What cannot be read is no post that carries the hashtag still.
 std::unexpected<Error> unread(const Claim& claim, Error why) {
   if (claim.removed && why.code == ErrorCode::kInvalid) why.code = ErrorCode::kDenied;
@@ -41,15 +46,29 @@ OriginChecker::OriginChecker(budget::Manager& budget, federation::SignedClient& 
       posts_in_turn_(runtime.clock, runtime.executor),
       authors_in_turn_(runtime.clock, runtime.executor) {}
 
-// What a removal says is always looked at anew, as is a tag that was not there.
-const OriginChecker::Post* OriginChecker::known(const Claim& claim) const {
+bool OriginChecker::Post::has(const Tag& tag) const { return std::ranges::find(tags, tag) != tags.end(); }
+
+const OriginChecker::Post* OriginChecker::fetched_within(Duration time, const Claim& claim) const {
   const auto post = posts_.find(claim.uri);
-  const bool bears_out = !claim.removed && post != posts_.end() &&
-                         clock_.now() - post->second.at < kRemembered &&
-                         post->second.author == claim.author &&
-                         claim.changed <= post->second.edited.value_or(WallTime()) + kRestOfSecond &&
-                         std::ranges::find(post->second.tags, claim.tag) != post->second.tags.end();
-  return bears_out ? &post->second : nullptr;
+  const bool is_there =
+      post != posts_.end() && clock_.now() - post->second.at < time && post->second.author == claim.author;
+  return is_there ? &post->second : nullptr;
+}
+
+// What may be of later than the post was edited is looked at anew.
+const OriginChecker::Post* OriginChecker::known(const Claim& claim) const {
+  const Post* post = fetched_within(claim.removed ? Contested::kLookEvery : kRemembered, claim);
+  const bool bears_out =
+      post != nullptr && post->has(claim.tag) != claim.removed &&
+      version_of(claim.removed, claim.changed).at <= post->edited.value_or(WallTime()) + kRestOfSecond;
+  return bears_out ? post : nullptr;
+}
+
+// As is a hashtag that was not there, or one that is said to be out, but for a moment after somebody was
+// wrong about the post: or whoever says something else of it each time would have it fetched as often.
+const OriginChecker::Post* OriginChecker::refuting(const Claim& claim) const {
+  const Post* post = fetched_within(Contested::kLookEvery, claim);
+  return post != nullptr && post->refuted && post->has(claim.tag) == claim.removed ? post : nullptr;
 }
 
 bool OriginChecker::is_borne_out(const Claim& claim) const {
@@ -163,6 +182,7 @@ Task<OriginChecker::Verdict> OriginChecker::judge_post(Claim claim) {
   if (const Post* post = known(claim))
     co_return Verdict{Answer{.published = post->published.value_or(claim.published),
                              .changed = changed_by(claim, post->edited, clock_.now())}};
+  if (const Post* post = refuting(claim)) co_return Verdict{contradicted(claim), post->as_of};
   if (hosts_.was_gone(claim.uri)) {
     if (claim.removed)
       co_return Verdict{Answer{.published = claim.published, .gone = true, .changed = claim.changed}};
@@ -240,28 +260,37 @@ Result<Answer> OriginChecker::read_post(const Claim& claim, const json::object& 
   const Result<fediverse::Note> note =
       fediverse::parse_note(document, claim.author, clock_.wall_now(), limits);
   if (!note) return unread(claim, note.error());
-  if (note->id == claim.uri) {
-    hosts_.found_post(host_of(claim.uri));
-    give_back(claim.uri, claim.sender);
-  }
+  const auto before = posts_.find(claim.uri);
+  const bool is_again = before != posts_.end() && clock_.now() - before->second.at < Contested::kLookEvery;
+  if (note->id == claim.uri) note_there(claim, is_again);
   const bool offered =
       note->id == claim.uri && note->visibility == fediverse::Visibility::kPublic && note->may_be_announced;
   const bool dated = json::get_string(document, "published").has_value();
   const auto published = dated ? std::optional(note->published) : std::nullopt;
   const bool is_edited = note->updated && *note->updated > note->published;
   const auto edited = is_edited ? note->updated : std::nullopt;
+  Post post{claim.author, {}, published, {}, as_of, clock_.now()};
   if (offered) {
-    make_room(posts_, kRememberedMax);
-    posts_[claim.uri] = {claim.author, note->tags, published, edited, clock_.now()};
-  } else {
-    posts_.erase(claim.uri);
+    post.tags = note->tags;
+    post.edited = edited;
   }
-  const bool tagged = offered && std::ranges::find(note->tags, claim.tag) != note->tags.end();
-  if (tagged != claim.removed)
-    return Answer{.published = published.value_or(claim.published),
-                  .changed = changed_by(claim, edited, as_of)};
-  return fail(ErrorCode::kInvalid,
-              tagged ? "the post still carries the tag" : "the post is not public or lacks the tag");
+  post.refuted = post.has(claim.tag) == claim.removed;
+  const bool refuted = post.refuted;
+  if (before == posts_.end()) make_room(posts_, kRememberedMax);
+  posts_.insert_or_assign(claim.uri, std::move(post));
+  if (refuted) return contradicted(claim);
+  return Answer{.published = published.value_or(claim.published),
+                .changed = changed_by(claim, edited, as_of)};
+}
+
+// Each post costs its host nothing once in a while, whatever was said of it.
+void OriginChecker::note_there(const Claim& claim, bool is_again) {
+  if (is_again) {
+    hosts_.found(host_of(claim.uri));
+    return;
+  }
+  hosts_.found_post(host_of(claim.uri));
+  give_back(claim.uri, claim.sender);
 }
 
 // What is remembered from before the claim is of no use for long.
