@@ -174,7 +174,8 @@ Task<void> PostChecker::await_witnesses(std::vector<const TagEvent*> events) {
 Task<Result<void>> PostChecker::check_truth(TagEvent* event, std::string sender, std::size_t* fetches,
                                             bool of_archive) {
   if (witnesses_.agree_on(*event)) co_return Result<void>();
-  if (!origins_.is_borne_out(claim_of(*event))) {
+  const bool was_known = origins_.is_borne_out(claim_of(*event));
+  if (!was_known) {
     const std::string host = host_of(event->uri);
     if (!origins_.hosts().is_known(host) && !origins_.standing().may_name_stranger(sender))
       co_return fail(ErrorCode::kBusy, "not asked for now at a server that nobody knows: " + host);
@@ -191,8 +192,9 @@ Task<Result<void>> PostChecker::check_truth(TagEvent* event, std::string sender,
   const bool wrong =
       nowhere || (!truth && !stale &&
                   (truth.error().code == ErrorCode::kInvalid || truth.error().code == ErrorCode::kConflict));
-  // That something is not there is true of all that never was, and earns nobody anything.
-  const bool right = truth && event->op == Op::kAdd;
+  // That something is not there is true of all that never was, and earns nobody anything; nor does what was
+  // known to be true.
+  const bool right = truth && event->op == Op::kAdd && !was_known;
   if (right || wrong) origins_.standing().note(sender, event->uri, right);
   if (!truth && truth.error().code == ErrorCode::kBusy) origins_.note_sender(claim_of(*event), sender);
   co_return truth;

@@ -187,6 +187,13 @@ TEST_F(PostCheckerTest, ARelayIsBelievedAboutPostsOfItsOwnHost) {
   EXPECT_EQ(servers.asked_in_all(), 0);
 }
 
+TEST_F(PostCheckerTest, OnePostSaidAgainAndAgainMakesUpForNoLies) {
+  publish();
+  EXPECT_THAT(taken(std::vector<TagEvent>(500, event()), kA), SizeIs(500));
+  is_often_wrong(kA);
+  EXPECT_TRUE(origins.standing().is_doubtful(kA));
+}
+
 TEST_F(PostCheckerTest, ThatAnAuthorDoesNotWishItIsNotHeldAgainstTheRelay) {
   publish();
   servers.join(kAuthor, /*indexable=*/true, "#nobot");
