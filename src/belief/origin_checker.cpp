@@ -22,6 +22,11 @@ std::unexpected<Error> not_yet(const Claim& claim) {
   return fail(ErrorCode::kBusy, "what " + host_of(claim.uri) + " answers may be from before this");
 }
 
+std::unexpected<Error> contradicted(const Claim& claim) {
+  return fail(ErrorCode::kInvalid,
+              claim.removed ? "the post still carries the tag" : "the post is not public or lacks the tag");
+}
+
 // What cannot be read is no post that carries the hashtag still.
 std::unexpected<Error> unread(const Claim& claim, Error why) {
   if (claim.removed && why.code == ErrorCode::kInvalid) why.code = ErrorCode::kDenied;
@@ -41,15 +46,29 @@ OriginChecker::OriginChecker(budget::Manager& budget, federation::SignedClient& 
       posts_in_turn_(runtime.clock, runtime.executor),
       authors_in_turn_(runtime.clock, runtime.executor) {}
 
-// What a removal says is always looked at anew, as is a tag that was not there.
-const OriginChecker::Post* OriginChecker::known(const Claim& claim) const {
+bool OriginChecker::Post::has(const Tag& tag) const { return std::ranges::find(tags, tag) != tags.end(); }
+
+const OriginChecker::Post* OriginChecker::fetched_within(Duration time, const Claim& claim) const {
   const auto post = posts_.find(claim.uri);
-  const bool bears_out = !claim.removed && post != posts_.end() &&
-                         clock_.now() - post->second.at < kRemembered &&
-                         post->second.author == claim.author &&
-                         claim.changed <= post->second.edited.value_or(WallTime()) + kRestOfSecond &&
-                         std::ranges::find(post->second.tags, claim.tag) != post->second.tags.end();
-  return bears_out ? &post->second : nullptr;
+  const bool is_there =
+      post != posts_.end() && clock_.now() - post->second.at < time && post->second.author == claim.author;
+  return is_there ? &post->second : nullptr;
+}
+
+// What may be of later than the post was edited is looked at anew.
+const OriginChecker::Post* OriginChecker::known(const Claim& claim) const {
+  const Post* post = fetched_within(claim.removed ? Contested::kLookEvery : kRemembered, claim);
+  const bool bears_out =
+      post != nullptr && post->has(claim.tag) != claim.removed &&
+      version_of(claim.removed, claim.changed).at <= post->edited.value_or(WallTime()) + kRestOfSecond;
+  return bears_out ? post : nullptr;
+}
+
+// As is a hashtag that was not there, or one that is said to be out, but for a moment after somebody was
+// wrong about the post: or whoever says something else of it each time would have it fetched as often.
+const OriginChecker::Post* OriginChecker::refuting(const Claim& claim) const {
+  const Post* post = fetched_within(Contested::kLookEvery, claim);
+  return post != nullptr && post->refuted && post->has(claim.tag) == claim.removed ? post : nullptr;
 }
 
 bool OriginChecker::is_borne_out(const Claim& claim) const {
@@ -103,7 +122,7 @@ Task<OriginChecker::Verdict> OriginChecker::judge(Claim claim) {
   Verdict verdict = co_await judge_post(claim);
   if (!verdict.answer) co_return verdict;
   const Instant claimed = contested_.heard(key_of(claim));
-  const Result<Wishes> wishes = co_await wishes_of(claim.author, claimed);
+  const Result<Wishes> wishes = co_await wishes_of(claim.author, claimed, claim.sender);
   if (!wishes) co_return Verdict{std::unexpected(wishes.error())};
   if (!wishes->wishes.relay)
     co_return Verdict{fail(ErrorCode::kDenied, "the author does not wish to be relayed"), wishes->as_of};
@@ -122,12 +141,12 @@ Task<OriginChecker::Verdict> OriginChecker::judge_removal(Claim claim) {
       verdict.answer.error().code == ErrorCode::kDenied && claim.uri.starts_with(claim.author + "/");
   if (!is_shown && !is_hidden) co_return verdict;
   const Instant claimed = contested_.heard(key_of(claim));
-  const Result<Wishes> wishes = co_await wishes_of(claim.author, claimed);
+  const Result<Wishes> wishes = co_await wishes_of(claim.author, claimed, claim.sender);
   const bool is_gone = is_shown && !wishes && wishes.error().code == ErrorCode::kNotFound;
   const bool agrees = wishes && (claim.of_archive ? wishes->wishes.archive : wishes->wishes.relay);
   const bool is_withdrawn = wishes && (wishes->is_suspended || (is_shown && !agrees));
   if (is_gone || is_withdrawn) {
-    if (is_hidden && hosts_.make_up_for_gone(host_of(claim.uri))) give_back(claim.uri);
+    if (is_hidden && hosts_.make_up_for_gone(host_of(claim.uri))) give_back(claim.uri, claim.sender);
     // Nobody says for ever what the author will do.
     const WallTime changed = std::min(version_of(true, claim.changed).at, clock_.wall_now());
     co_return Verdict{Answer{.published = claim.published, .changed = changed}};
@@ -163,33 +182,36 @@ Task<OriginChecker::Verdict> OriginChecker::judge_post(Claim claim) {
   if (const Post* post = known(claim))
     co_return Verdict{Answer{.published = post->published.value_or(claim.published),
                              .changed = changed_by(claim, post->edited, clock_.now())}};
+  if (const Post* post = refuting(claim)) co_return Verdict{contradicted(claim), post->as_of};
   if (hosts_.was_gone(claim.uri)) {
     if (claim.removed)
       co_return Verdict{Answer{.published = claim.published, .gone = true, .changed = claim.changed}};
     co_return Verdict{fail(ErrorCode::kNotFound, claim.uri + " was not there a while ago")};
   }
-  if (const Result<void> may = may_fetch(claim.uri); !may) co_return Verdict{std::unexpected(may.error())};
+  if (const Result<void> may = may_fetch(claim.uri, claim.sender); !may)
+    co_return Verdict{std::unexpected(may.error())};
   const std::string uri = claim.uri;
   const std::string author = claim.author;
+  const std::string sender = claim.sender;
   const bool added = !claim.removed;
   Verdict verdict = co_await look(std::move(claim));
   // A post that is somebody else's, or lacks the hashtag, is a post. Removals of what never was aim at a host
   // as well as posts that never were.
   const bool was_in_vain =
       verdict.answer ? verdict.answer->gone : added && verdict.answer.error().code == ErrorCode::kNotFound;
-  if (was_in_vain) co_await note_absence(uri, author);
+  if (was_in_vain) co_await note_absence(uri, author, sender);
   co_return verdict;
 }
 
 // Where people publish they delete as well: at a host that is not known the author is looked for, so that
 // what is gone does not stand in the way of what is there.
-Task<void> OriginChecker::note_absence(std::string uri, std::string author) {
+Task<void> OriginChecker::note_absence(std::string uri, std::string author, std::string sender) {
   const std::string host = host_of(uri);
   hosts_.gone(uri);
-  if (hosts_.make_up_for_gone(host)) give_back(uri);
+  if (hosts_.make_up_for_gone(host)) give_back(uri, sender);
   if (hosts_.is_known(host)) co_return;
   if (!hosts_.has_nothing(host) && host_of(author) == host) {
-    const auto wishes = co_await wishes_of(std::move(author), clock_.now());
+    const auto wishes = co_await wishes_of(std::move(author), clock_.now(), std::move(sender));
     if (wishes || !is_refuted(wishes.error().code)) co_return;
   }
   hosts_.found_nothing(uri);
@@ -238,32 +260,42 @@ Result<Answer> OriginChecker::read_post(const Claim& claim, const json::object& 
   const Result<fediverse::Note> note =
       fediverse::parse_note(document, claim.author, clock_.wall_now(), limits);
   if (!note) return unread(claim, note.error());
-  if (note->id == claim.uri) {
-    hosts_.found_post(host_of(claim.uri));
-    give_back(claim.uri);
-  }
+  const auto before = posts_.find(claim.uri);
+  const bool is_again = before != posts_.end() && clock_.now() - before->second.at < Contested::kLookEvery;
+  if (note->id == claim.uri) note_there(claim, is_again);
   const bool offered =
       note->id == claim.uri && note->visibility == fediverse::Visibility::kPublic && note->may_be_announced;
   const bool dated = json::get_string(document, "published").has_value();
   const auto published = dated ? std::optional(note->published) : std::nullopt;
   const bool is_edited = note->updated && *note->updated > note->published;
   const auto edited = is_edited ? note->updated : std::nullopt;
+  Post post{claim.author, {}, published, {}, as_of, clock_.now()};
   if (offered) {
-    make_room(posts_, kRememberedMax);
-    posts_[claim.uri] = {claim.author, note->tags, published, edited, clock_.now()};
-  } else {
-    posts_.erase(claim.uri);
+    post.tags = note->tags;
+    post.edited = edited;
   }
-  const bool tagged = offered && std::ranges::find(note->tags, claim.tag) != note->tags.end();
-  if (tagged != claim.removed)
-    return Answer{.published = published.value_or(claim.published),
-                  .changed = changed_by(claim, edited, as_of)};
-  return fail(ErrorCode::kInvalid,
-              tagged ? "the post still carries the tag" : "the post is not public or lacks the tag");
+  post.refuted = post.has(claim.tag) == claim.removed;
+  const bool refuted = post.refuted;
+  if (before == posts_.end()) make_room(posts_, kRememberedMax);
+  posts_.insert_or_assign(claim.uri, std::move(post));
+  if (refuted) return contradicted(claim);
+  return Answer{.published = published.value_or(claim.published),
+                .changed = changed_by(claim, edited, as_of)};
+}
+
+// Each post costs its host nothing once in a while, whatever was said of it.
+void OriginChecker::note_there(const Claim& claim, bool is_again) {
+  if (is_again) {
+    hosts_.found(host_of(claim.uri));
+    return;
+  }
+  hosts_.found_post(host_of(claim.uri));
+  give_back(claim.uri, claim.sender);
 }
 
 // What is remembered from before the claim is of no use for long.
-Task<Result<OriginChecker::Wishes>> OriginChecker::wishes_of(std::string author, Instant claimed) {
+Task<Result<OriginChecker::Wishes>> OriginChecker::wishes_of(std::string author, Instant claimed,
+                                                             std::string sender) {
   const queues::Turns::Turn turn = co_await authors_in_turn_.take(author);
   const auto known = wishes_.find(author);
   if (known != wishes_.end()) {
@@ -271,11 +303,11 @@ Task<Result<OriginChecker::Wishes>> OriginChecker::wishes_of(std::string author,
     const bool is_contested = claimed < clock_.now() && known->second.as_of < claimed;
     if (age < (is_contested ? Contested::kLookEvery : kRemembered)) co_return known->second;
   }
-  CO_TRY_VOID(may_fetch(author));
+  CO_TRY_VOID(may_fetch(author, sender));
   CO_TRY(const Document document, co_await fetch(author));
   CO_TRY(const fediverse::RemoteActor actor, fediverse::parse_actor(document.body, author));
   hosts_.found(host_of(author));
-  give_back(author);
+  give_back(author, sender);
   make_room(wishes_, kRememberedMax);
   const Wishes wishes{fediverse::wishes_of(actor), actor.suspended, document.as_of, clock_.now()};
   wishes_.insert_or_assign(std::move(author), wishes);
@@ -284,19 +316,32 @@ Task<Result<OriginChecker::Wishes>> OriginChecker::wishes_of(std::string author,
 
 // That host is not asked for too many things that others have named, nor where it is left alone: which says
 // nothing of this node's load, as kUnavailable would (docs/protocol.md §6.1).
-Result<void> OriginChecker::may_fetch(const std::string& url) {
+Result<void> OriginChecker::may_fetch(const std::string& url, const std::string& sender) {
   const std::string host = host_of(url);
   if (hosts_.is_left_alone(host) || !client_.hosts().may_fetch(host))
     return fail(ErrorCode::kBusy, "the origin is unavailable now: " + host +
                                       " did not answer a moment ago, or had nothing of what was named");
-  if (budget_.take(budget::Resource::kChecks, budget_.who(host_of(url))) == Duration::zero()) return {};
-  return fail(ErrorCode::kBusy, "too many posts of " + host_of(url) + " to check: send them again later");
+  if (!sender.empty() && !budget_.has_room(budget::Resource::kVainChecks, teller(sender)))
+    return fail(ErrorCode::kBusy,
+                "too much was looked for in vain that " + host_of(sender) + " names: send it again later");
+  if (budget_.take(budget::Resource::kChecks, budget_.who(host)) > Duration::zero())
+    return fail(ErrorCode::kBusy, "too many posts of " + host + " to check: send them again later");
+  if (!sender.empty()) budget_.count(budget::Resource::kVainChecks, teller(sender));
+  return {};
+}
+
+// Whoever it is: to be known is not to be right.
+budget::Spender OriginChecker::teller(const std::string& sender) const {
+  budget::Spender spender = budget_.who(host_of(sender));
+  spender.known = false;
+  return spender;
 }
 
 // What is there costs its host no more than it wants, whatever was said of it: it publishes that. Of what is
 // not there, anybody can name as much as they like.
-void OriginChecker::give_back(const std::string& url) {
+void OriginChecker::give_back(const std::string& url, const std::string& sender) {
   budget_.give_back(budget::Resource::kChecks, budget_.who(host_of(url)));
+  if (!sender.empty()) budget_.give_back(budget::Resource::kVainChecks, teller(sender));
 }
 
 // Of an origin that does not answer, or asks for patience, the sender is to come again.

@@ -3,7 +3,8 @@
 //
 // It is somebody else's machine, so it is asked seldom: what it said a moment ago counts still, one that does
 // not answer, or has nothing of what is named, is left alone for a while (AskedHosts), and how often a host
-// is asked in vain is limited (budget::Resource::kChecks).
+// is asked in vain is limited (budget::Resource::kChecks), as is how often one node makes this one ask so
+// (kVainChecks): or it would leave nothing for what others say.
 #pragma once
 
 #include <map>
@@ -30,8 +31,9 @@ struct Claim {
   std::string author;  // actor id
   bool removed = false;
   WallTime published;
-  WallTime changed = {};   // TagEvent::changed
-  bool of_archive = true;  // of a removal: from there, where fewer authors wish to be than to be relayed
+  WallTime changed = {};    // TagEvent::changed
+  bool of_archive = true;   // of a removal: from there, where fewer authors wish to be than to be relayed
+  std::string sender = {};  // origin of the node that says so; empty: none whom it is charged to
 };
 
 // Why a claim is false, rather than not to be known now.
@@ -96,12 +98,16 @@ class OriginChecker {
     Result<Answer> answer;
     Instant as_of = Instant::max();
   };
-  struct Post {  // that is there, public, and by that author
+  struct Post {  // that is there, and by that author
     std::string author;
-    std::vector<Tag> tags;
+    std::vector<Tag> tags;  // none of what is not public
     std::optional<WallTime> published;
     std::optional<WallTime> edited;
+    Instant as_of;
     Instant at;
+    bool refuted = false;  // what was said, for which it was fetched
+
+    [[nodiscard]] bool has(const Tag& tag) const;
   };
   struct Absent {
     Error why;
@@ -109,9 +115,12 @@ class OriginChecker {
     WallTime changed;  // of the claim
   };
   static constexpr Duration kAbsentRemembered = std::chrono::minutes(10);
+  [[nodiscard]] const Post* fetched_within(Duration time, const Claim& claim) const;
   [[nodiscard]] const Post* known(const Claim& claim) const;
-  [[nodiscard]] Result<void> may_fetch(const std::string& url);
-  void give_back(const std::string& url);
+  [[nodiscard]] const Post* refuting(const Claim& claim) const;
+  [[nodiscard]] Result<void> may_fetch(const std::string& url, const std::string& sender);
+  void give_back(const std::string& url, const std::string& sender);
+  [[nodiscard]] budget::Spender teller(const std::string& sender) const;
   Task<Result<Document>> fetch(std::string url);
   Task<Verdict> judge(Claim claim);
   Task<Verdict> judge_removal(Claim claim);
@@ -120,8 +129,9 @@ class OriginChecker {
   [[nodiscard]] WallTime changed_by(const Claim& claim, std::optional<WallTime> edited, Instant as_of) const;
   [[nodiscard]] Result<Answer> read_post(const Claim& claim, const json::object& document, Instant as_of);
   [[nodiscard]] Result<Answer> weigh(const Claim& claim, Instant heard, Verdict verdict);
-  Task<void> note_absence(std::string uri, std::string author);
-  Task<Result<Wishes>> wishes_of(std::string author, Instant claimed);
+  void note_there(const Claim& claim, bool is_again);
+  Task<void> note_absence(std::string uri, std::string author, std::string sender);
+  Task<Result<Wishes>> wishes_of(std::string author, Instant claimed, std::string sender);
 
   budget::Manager& budget_;
   federation::SignedClient& client_;

@@ -18,9 +18,9 @@ constexpr std::size_t kLiarsMax = 10'000;
 constexpr Duration kFirstWait = std::chrono::milliseconds(25);
 constexpr Duration kLastWait = std::chrono::milliseconds(800);
 
-Claim claim_of(const TagEvent& event, bool of_archive = false) {
+Claim claim_of(const TagEvent& event, bool of_archive = false, std::string sender = {}) {
   return {event.tag,       event.uri,     event.author, event.op == Op::kRemove,
-          event.published, event.changed, of_archive};
+          event.published, event.changed, of_archive,   std::move(sender)};
 }
 
 }  // namespace
@@ -174,14 +174,15 @@ Task<void> PostChecker::await_witnesses(std::vector<const TagEvent*> events) {
 Task<Result<void>> PostChecker::check_truth(TagEvent* event, std::string sender, std::size_t* fetches,
                                             bool of_archive) {
   if (witnesses_.agree_on(*event)) co_return Result<void>();
-  if (!origins_.is_borne_out(claim_of(*event))) {
+  const bool was_known = origins_.is_borne_out(claim_of(*event));
+  if (!was_known) {
     const std::string host = host_of(event->uri);
     if (!origins_.hosts().is_known(host) && !origins_.standing().may_name_stranger(sender))
       co_return fail(ErrorCode::kBusy, "not asked for now at a server that nobody knows: " + host);
     if (++*fetches > options_.fetches_per_batch)
       co_return fail(ErrorCode::kBusy, "too many posts to check at once: send the rest again");
   }
-  const Result<void> truth = co_await ask_origin(event, of_archive);
+  const Result<void> truth = co_await ask_origin(event, of_archive, sender);
   // A post that is not there may have been deleted since: who hands on what it took before is not wrong, but
   // where nothing is that anybody named.
   const bool nowhere = !truth && truth.error().code == ErrorCode::kNotFound &&
@@ -191,15 +192,16 @@ Task<Result<void>> PostChecker::check_truth(TagEvent* event, std::string sender,
   const bool wrong =
       nowhere || (!truth && !stale &&
                   (truth.error().code == ErrorCode::kInvalid || truth.error().code == ErrorCode::kConflict));
-  // That something is not there is true of all that never was, and earns nobody anything.
-  const bool right = truth && event->op == Op::kAdd;
+  // That something is not there is true of all that never was, and earns nobody anything; nor does what was
+  // known to be true.
+  const bool right = truth && event->op == Op::kAdd && !was_known;
   if (right || wrong) origins_.standing().note(sender, event->uri, right);
   if (!truth && truth.error().code == ErrorCode::kBusy) origins_.note_sender(claim_of(*event), sender);
   co_return truth;
 }
 
-Task<Result<void>> PostChecker::ask_origin(TagEvent* event, bool of_archive) {
-  CO_TRY(const Answer answer, co_await origins_.ask(claim_of(*event, of_archive)));
+Task<Result<void>> PostChecker::ask_origin(TagEvent* event, bool of_archive, std::string sender) {
+  CO_TRY(const Answer answer, co_await origins_.ask(claim_of(*event, of_archive, std::move(sender))));
   event->published = answer.published;
   event->changed = answer.changed;
   event->drop_strange_copy();  // the post is there

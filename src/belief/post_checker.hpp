@@ -78,7 +78,7 @@ class PostChecker {
   // Of events that outlive the task.
   Task<void> await_witnesses(std::vector<const TagEvent*> events);
   Task<Result<void>> check_truth(TagEvent* event, std::string sender, std::size_t* fetches, bool of_archive);
-  Task<Result<void>> ask_origin(TagEvent* event, bool of_archive);
+  Task<Result<void>> ask_origin(TagEvent* event, bool of_archive, std::string sender);
   Task<void> spot_check(TagEvent event, std::string sender);
   void sample(const TagEvent& event, const std::string& sender);
   [[nodiscard]] bool vouches(const std::string& sender, const TagEvent& event) const;

@@ -9,15 +9,18 @@ namespace tagring::belief {
 void Standing::note(const std::string& origin, const std::string& uri, bool right) {
   if (!records_.contains(origin)) make_room(records_, kMax);
   const Instant now = clock_.now();
-  Record& record = records_.try_emplace(origin, Record{0, 0, now, now, {}}).first->second;
-  if (now - record.since >= kForgotten) record = {0, 0, now, now, {}};
+  const Record begun{0, 0, now, now, {}, {}};
+  Record& record = records_.try_emplace(origin, begun).first->second;
+  if (now - record.since >= kForgotten) record = begun;
+  std::set<crypto::Hash256>& posts = right ? record.right_posts : record.posts;
+  const crypto::Hash256 post = crypto::sha256(uri);
+  if (posts.contains(post)) return;
+  make_room(posts, right ? kRightPostsMax : kPostsMax);
+  posts.insert(post);
   if (right) {
     ++record.right;
     return;
   }
-  if (record.posts.contains(uri)) return;
-  make_room(record.posts, kPostsMax);
-  record.posts.insert(uri);
   ++record.wrong;
   record.last_wrong = now;
 }

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "base/time.hpp"
+#include "crypto/hash.hpp"
 
 namespace tagring::belief {
 
@@ -17,7 +18,8 @@ class Standing {
   explicit Standing(Clock& clock) : clock_(clock) {}
 
   // What came of looking at something that the node at that origin has said of that post. To be wrong about
-  // one is to be wrong once, however often it is said: what is owed is sent again, to several owners.
+  // one is to be wrong once, however often it is said: what is owed is sent again, to several owners. So it
+  // is to be right: one true post, said again and again, makes up for one lie at most.
   void note(const std::string& origin, const std::string& uri, bool right);
   // Wrong about three posts, in more than a fifth, and lately: for ten minutes after the third, and for twice
   // as long after each of the next, at most some ten hours. It is read and heard last.
@@ -41,12 +43,14 @@ class Standing {
   static constexpr Duration kStrangerEvery = std::chrono::minutes(1);
   static constexpr std::size_t kMax = 10'000;
   static constexpr std::size_t kPostsMax = 16;  // of an origin
+  static constexpr std::size_t kRightPostsMax = 32;
   struct Record {
     std::uint32_t right = 0;
     std::uint32_t wrong = 0;
     Instant since;
     Instant last_wrong;
-    std::set<std::string> posts;  // about which it was wrong
+    std::set<crypto::Hash256> posts;        // about which it was wrong, by their URIs
+    std::set<crypto::Hash256> right_posts;  // and right
   };
   [[nodiscard]] bool is_doubtful(const Record& record) const;
 

@@ -11,11 +11,11 @@ namespace tagring::budget {
 namespace {
 
 constexpr std::array<std::string_view, kResources> kNames = {
-    "connections", "arrivals",    "bodies",        "loop",         "database",    "reads",
-    "streams",     "stream_tags", "look_ups",      "claims",       "proofs",      "ways",
-    "guesses",     "calls",       "key_fetches",   "key_hosts",    "checks",      "events",
-    "names",       "ring_names",  "waiting",       "letters",      "wanted",      "node_follows",
-    "reports",     "links",       "author_blocks", "follow_notes", "reader_asks", "reader_hosts"};
+    "connections",  "arrivals",    "bodies",      "loop",         "database", "reads",   "streams",
+    "stream_tags",  "look_ups",    "claims",      "proofs",       "ways",     "guesses", "calls",
+    "key_fetches",  "key_hosts",   "checks",      "vain_checks",  "events",   "names",   "ring_names",
+    "waiting",      "letters",     "wanted",      "node_follows", "reports",  "links",   "author_blocks",
+    "follow_notes", "reader_asks", "reader_hosts"};
 constexpr Duration kHeldRetry = std::chrono::seconds(10);
 constexpr std::size_t kKnownMax = 10'000;
 constexpr std::size_t kDomainsMax = 10'000;
@@ -60,6 +60,7 @@ Budgets default_budgets() {
           Limit{1'200, 30, 60, kMinute},                         // key_fetches
           Limit{1'200, 10, 40, kMinute, true},                   // key_hosts
           Limit{600, 4, 8, kMinute, true},                       // checks
+          Limit{0, 0, 60, kMinute},                              // vain_checks
           Limit{0, 0, 40'000, 60 * kMinute},                     // events
           Limit{24, 4, 4, {}},                                   // names
           Limit{8, 2, 2, {}},                                    // ring_names

@@ -10,6 +10,11 @@ namespace {
 constexpr Duration kFlightTime = std::chrono::minutes(2);
 constexpr std::uint64_t kRequests = 2;  // for a document, where a form of signature is refused
 
+std::size_t weight(const fediverse::RemoteActor& actor) {
+  return actor.id.size() + actor.inbox.size() + actor.shared_inbox.size() + actor.followers.size() +
+         actor.preferred_username.size();
+}
+
 }  // namespace
 
 void RemoteKeys::note_known(const std::string& actor, const IpAddress& peer) {
@@ -43,6 +48,9 @@ Task<Result<KeyOwner>> RemoteKeys::fetch(std::string key_id, bool for_known) {
   CO_TRY(fediverse::RemoteActor actor, fediverse::parse_actor(body, key.owner));
   actor.fetched = clock_.now();
   if (!actor.lists(key)) co_return fail(ErrorCode::kDenied, actor.id + " does not list the key " + key_id);
+  // They may be as long as the document, of which tens of thousands are remembered.
+  actor.keys.clear();
+  actor.key_ids.clear();
   // Checking a key takes longer than a verification with it, so that is done once.
   auto read = [key = std::move(key)] { return fediverse::read_key(key); };
   CO_TRY(crypto::PublicKey public_key, co_await workers_.run(std::move(read)));
@@ -61,18 +69,31 @@ const KeyOwner* RemoteKeys::former(const std::string& key_id) const {
 }
 
 void RemoteKeys::remember(const std::string& key_id, const Result<KeyOwner>& owner) {
-  auto it = cache_.find(key_id);
-  if (it == cache_.end() && cache_.size() >= kSizeMax) {
-    // What was not to be had goes first, then what is oldest.
-    cache_.erase(std::ranges::min_element(cache_, {}, [](const auto& entry) {
-      return std::pair(entry.second.owner.has_value() || entry.second.former, entry.second.fetched);
+  Entry entry{owner, clock_.now()};
+  if (const auto it = cache_.find(key_id); it != cache_.end()) {
+    if (it->second.owner) entry.refreshed = clock_.now();
+    if (!owner && owner.error().code == ErrorCode::kNotFound)
+      entry.former = it->second.owner ? std::optional(*it->second.owner) : it->second.former;
+    forget(it);
+  }
+  entry.bytes = key_id.size() + (owner ? weight(owner->actor) : owner.error().message.size()) +
+                (entry.former ? weight(entry.former->actor) : 0);
+  // What was not to be had goes first, then what is oldest.
+  if (cache_.size() >= kSizeMax) {
+    forget(std::ranges::min_element(cache_, {}, [](const auto& known) {
+      return std::pair(known.second.owner.has_value() || known.second.former, known.second.fetched);
     }));
   }
-  Entry entry{owner, clock_.now()};
-  if (it != cache_.end() && it->second.owner) entry.refreshed = clock_.now();
-  if (it != cache_.end() && !owner && owner.error().code == ErrorCode::kNotFound)
-    entry.former = it->second.owner ? std::optional(*it->second.owner) : it->second.former;
-  cache_.insert_or_assign(key_id, std::move(entry));
+  // And what is large, or whoever has long names would have all others forgotten.
+  while (!cache_.empty() && bytes_ + entry.bytes > kBytesMax)
+    forget(std::ranges::max_element(cache_, {}, [](const auto& known) { return known.second.bytes; }));
+  bytes_ += entry.bytes;
+  cache_.emplace(key_id, std::move(entry));
+}
+
+void RemoteKeys::forget(std::map<std::string, Entry>::iterator entry) {
+  bytes_ -= entry->second.bytes;
+  cache_.erase(entry);
 }
 
 Task<Result<KeyOwner>> RemoteKeys::fetch_once(std::string key_id, std::optional<IpAddress> asker) {

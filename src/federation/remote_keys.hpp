@@ -17,7 +17,7 @@
 
 namespace tagring::federation {
 
-// A key, and the actor whose document lists it.
+// A key, and the actor whose document lists it, without what else it lists.
 struct KeyOwner {
   fediverse::RemoteActor actor;
   crypto::PublicKey key;
@@ -51,6 +51,8 @@ class RemoteKeys {
   static constexpr Duration kLifetime = std::chrono::hours(12);
   static constexpr Duration kFailureLifetime = std::chrono::minutes(1);
   static constexpr std::size_t kSizeMax = 20000;
+  static constexpr std::size_t kBytesMax = 16U << 20U;  // of names and addresses
+  [[nodiscard]] std::size_t bytes() const { return bytes_; }
 
  private:
   struct Entry {
@@ -58,6 +60,7 @@ class RemoteKeys {
     Instant fetched;
     std::optional<KeyOwner> former = {};
     std::optional<Instant> refreshed = {};  // fetched although it was known
+    std::size_t bytes = 0;
   };
   // Ends for all who wait, however it ends for who fetches.
   struct Flight {
@@ -70,6 +73,7 @@ class RemoteKeys {
   Task<Result<KeyOwner>> fetch(std::string key_id, bool for_known);
   Task<Result<std::string>> document(std::string url, bool for_known);
   void remember(const std::string& key_id, const Result<KeyOwner>& owner);
+  void forget(std::map<std::string, Entry>::iterator entry);
   [[nodiscard]] bool is_recent(const Entry& entry, bool refresh) const;
 
   budget::Manager& budget_;
@@ -78,6 +82,7 @@ class RemoteKeys {
   Executor executor_;
   Workers& workers_;
   std::map<std::string, Entry> cache_;  // by key id
+  std::size_t bytes_ = 0;               // of all of them
   std::map<std::string, std::shared_ptr<Flight>> flights_;
 };
 

@@ -158,7 +158,8 @@ Task<bool> ReassignQueue::history(Segment keys) {
     std::vector<delivery::TagEvent> events;
     for (const storage::HistoryEntry& entry : *page) {
       events.push_back({entry.partition.tag, entry.removed ? delivery::Op::kRemove : delivery::Op::kAdd,
-                        entry.uri, entry.author, entry.published, true, "", entry.changed});
+                        entry.uri, entry.author, entry.published, true, "",
+                        std::max(entry.changed, WallTime())});
     }
     const Result<void> owed = co_await outbox_.reassign(Ring::kStorage, std::move(events));
     if (!owed) co_return false;

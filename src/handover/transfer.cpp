@@ -215,7 +215,28 @@ Task<Result<void>> Transfer::take_over(Ring ring, ring::Contact asked, ring::Tak
   const Held leaver(taking_over_, std::pair(ring, request.leaver.id));  // no longer than it stays
   if (!leaver.is_first())
     co_return fail(ErrorCode::kBusy, "this node is taking over from the leaver already");
-  co_return co_await take_over_from(ring, std::move(request.leaver), std::move(asked));
+  // A place that is given up itself would never own what it copies, and owe it to nobody. Not kBusy: where
+  // all leave, nobody is to wait for another.
+  const auto given_up = [this, ring, id = asked.id] { return !rings_.of(ring).keeps(id); };
+  const Error refusal{ErrorCode::kNotOwner, "this node gives up that place"};
+  if (given_up()) co_return std::unexpected(refusal);
+  Result<void> taken = co_await take_over_from(ring, std::move(request.leaver), std::move(asked));
+  if (taken && given_up()) co_return std::unexpected(refusal);
+  co_return taken;
+}
+
+// What the leaver names, as far as the ring knows it for the owner: or it would have its successor copy as
+// much as it likes of what is others'.
+Task<Result<Segment>> Transfer::owned_part(Ring ring, ring::Contact leaver, Segment named) {
+  ring::Membership& membership = rings_.of(ring);
+  membership.forget_route(leaver.id);  // since then it may own more
+  CO_TRY(const ring::Owner owner, co_await membership.find_owner(leaver.id));
+  if (owner.contact.id != leaver.id)
+    co_return fail(ErrorCode::kNotOwner, "the ring knows another node where the leaver stands");
+  const Segment& owned = owner.segment;
+  const bool is_within = owned.from == owned.to || named.from == owned.from ||
+                         (named.from != named.to && owned.contains(named.from));
+  co_return is_within ? named : Segment{owned.from, named.to};
 }
 
 Task<Result<void>> Transfer::take_over_from(Ring ring, ring::Contact leaver, ring::Contact asked) {
@@ -228,7 +249,7 @@ Task<Result<void>> Transfer::take_over_from(Ring ring, ring::Contact leaver, rin
   const auto from = RingId::from_hex(json::text_of(answer, "from"));
   const auto to = RingId::from_hex(json::text_of(answer, "to"));
   if (!from || to != leaver.id) co_return fail(ErrorCode::kInvalid, "the leaver names no segment of its own");
-  const Segment segment{*from, *to};
+  CO_TRY(const Segment segment, co_await owned_part(ring, leaver, {*from, *to}));
   const std::pair<Ring, RingId> taker(ring, asked.id);
   const auto last = taken_over_.find(taker);
   if (last != taken_over_.end() && last->second.leaver == leaver && last->second.segment == segment &&

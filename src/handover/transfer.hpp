@@ -53,7 +53,8 @@ class Transfer {
   // A vserver's segment has changed: fetch what it lacks, in the background.
   void segment_changed(Ring ring, ring::Vserver& vserver);
   // Copies the segment of a leaver, who asked that vserver of ours. Anybody could have asked so: the leaver
-  // is asked whether it leaves, and what it hands over is what it says then. kBusy while that is being done.
+  // is asked whether it leaves, and what it hands over is what it says then, as far as look-ups say that it
+  // owns it. kBusy while that is being done; kNotOwner where that vserver is given up itself.
   // A leaver who has heard no answer to that asks again, and what has just been copied is not copied twice.
   [[nodiscard]] Task<Result<void>> take_over(Ring ring, ring::Contact asked, ring::TakeOver request);
   // storage::Observer::fetch_partition.
@@ -88,6 +89,7 @@ class Transfer {
     Instant done;
   };
   Task<void> fill(Ring ring, RingId vserver);
+  Task<Result<Segment>> owned_part(Ring ring, ring::Contact leaver, Segment named);
   Task<Result<void>> take_over_from(Ring ring, ring::Contact leaver, ring::Contact asked);
   Task<Result<void>> fetch_in_round(std::string origin, Ring ring, ring::Contact requester, Segment positions,
                                     Round& round);

@@ -24,6 +24,7 @@ constexpr std::size_t kRepliesMax = 20;
 constexpr std::size_t kRepliesAtOnce = 4;
 constexpr std::size_t kQueryMax = 2048;       // bytes of a search
 constexpr std::uint64_t kRequestsOfPost = 2;  // and of its author
+constexpr std::size_t kTagsLookedAt = 8;      // of a post
 
 // As people paste it: with or without a scheme, in any case and alphabet. Nothing if it is no URL.
 std::optional<Url> url_in(std::string_view text) {
@@ -73,7 +74,7 @@ Task<std::optional<HttpResponse>> SearchApi::answer(ApiRequest request) {
   const std::optional<posts::StatusId> known = posts::parse_status_id(id);
   const std::string uri = known ? posts_.shown_as(*known) : std::string();
   if (uri.empty()) co_return std::nullopt;
-  const Result<Found> found = co_await find_post(uri, /*named=*/false, posts_.deadline());
+  const Result<Found> found = co_await find_post(uri, /*named=*/false, request.peer, posts_.deadline());
   if (!found && found.error().code == ErrorCode::kUnavailable)
     co_return api_error(503, found.error().message);
   if (!found) co_return std::nullopt;
@@ -81,7 +82,7 @@ Task<std::optional<HttpResponse>> SearchApi::answer(ApiRequest request) {
   if (const Duration wait = budget_.take(budget::Resource::kReaderAsks, budget_.who(request.peer));
       wait > Duration::zero())
     co_return too_many_requests(wait);
-  const json::object around = co_await context(found->content.post);
+  const json::object around = co_await context(found->content.post, request.peer);
   co_return api_response(around);
 }
 
@@ -148,9 +149,9 @@ Task<std::expected<json::array, Duration>> SearchApi::find_by_address(std::strin
     const Duration wait = budget_.take(budget::Resource::kReaderAsks, budget_.who(peer));
     if (wait > Duration::zero()) co_return std::unexpected(wait);
   }
-  Result<Found> found = co_await find_post(url, /*named=*/true, posts_.deadline());
+  Result<Found> found = co_await find_post(url, /*named=*/true, peer, posts_.deadline());
   const std::string uri = found ? std::string() : posts_.found_at(url);
-  if (!uri.empty()) found = co_await find_post(uri, /*named=*/true, posts_.deadline());
+  if (!uri.empty()) found = co_await find_post(uri, /*named=*/true, peer, posts_.deadline());
   if (found) list.push_back(posts_.show(found->content, found->id));
   co_return list;
 }
@@ -158,8 +159,9 @@ Task<std::expected<json::array, Duration>> SearchApi::find_by_address(std::strin
 // A post is found if it stands in the history of one of its hashtags, as it is shown here. Else anybody could
 // read through this node, which fetches with its own signature, what its author gave to nobody. Many may name
 // one server, which has not chosen to be asked: what is not found counts for it.
-Task<Result<SearchApi::Found>> SearchApi::find_post(std::string uri, bool named, Instant deadline) {
-  Error none(ErrorCode::kNotFound, "Record not found");
+Task<Result<SearchApi::Found>> SearchApi::find_post(std::string uri, bool named, IpAddress peer,
+                                                    Instant deadline) {
+  const Error none(ErrorCode::kNotFound, "Record not found");
   if (blocks_.of_actor(uri) != nullptr) co_return std::unexpected(none);
   const bool counts = named && !posts_.has(uri);
   const budget::Spender host = budget_.who(host_of(uri));
@@ -169,25 +171,44 @@ Task<Result<SearchApi::Found>> SearchApi::find_post(std::string uri, bool named,
   const auto contents = co_await posts_.read(std::move(wanted), deadline);
   if (!contents.front()) co_return std::unexpected(none);
   const std::shared_ptr<const posts::Post> post = contents.front()->post;
+  const Result<bool> stands = co_await is_in_history(post, std::move(peer));
+  if (!stands) co_return std::unexpected(stands.error());
+  if (!*stands) co_return std::unexpected(none);
+  if (counts) budget_.give_back(budget::Resource::kReaderHosts, host, kRequestsOfPost);
+  co_return Found{*contents.front(), posts::status_id(post->published, post->uri)};
+}
+
+// Whoever writes a post gives it as many hashtags as they like, and each look asks all owners of one: so only
+// a few are looked at, and where it stands nowhere, not again at once.
+Task<Result<bool>> SearchApi::is_in_history(std::shared_ptr<const posts::Post> post, IpAddress peer) {
+  if (posts_.is_nowhere(post->uri)) co_return false;
+  const budget::Share share(&budget_, budget::Resource::kLookUps, budget_.who(peer));
+  if (!share.is_granted()) co_return fail(ErrorCode::kUnavailable, "too many look-ups at once");
+  std::optional<Error> unread;
+  std::size_t looked_at = 0;
   for (const Tag& tag : post->tags) {
     if (!history_.is_shown({tag, post->uri, post->author, post->published})) continue;
-    const Result<bool> found = co_await is_in_history(tag, post->uri, post->published);
-    if (!found) none = found.error();
-    if (!found || !*found) continue;
-    if (counts) budget_.give_back(budget::Resource::kReaderHosts, host, kRequestsOfPost);
-    co_return Found{*contents.front(), posts::status_id(post->published, post->uri)};
+    if (++looked_at > kTagsLookedAt) break;
+    const auto page =
+        co_await history_.query(tag, storage::HistoryCursor::just_above(post->published, post->uri), 1);
+    if (!page)
+      unread = page.error();
+    else if (!page->entries.empty() && page->entries.front().uri == post->uri)
+      co_return true;
   }
-  co_return std::unexpected(none);
+  if (unread) co_return std::unexpected(*std::move(unread));
+  posts_.note_nowhere(post->uri);
+  co_return false;
 }
 
 // What it answers, and what answers it, as far as that is under hashtags too, this node knows of it, and it
 // can be had in the time that one page has.
-Task<json::object> SearchApi::context(std::shared_ptr<const posts::Post> post) {
+Task<json::object> SearchApi::context(std::shared_ptr<const posts::Post> post, IpAddress peer) {
   const Instant deadline = posts_.deadline();
   json::array above;
   std::string parent = post->in_reply_to;
   for (std::size_t i = 0; i < kAncestorsMax && !parent.empty(); ++i) {
-    const Result<Found> found = co_await find_post(parent, /*named=*/true, deadline);
+    const Result<Found> found = co_await find_post(parent, /*named=*/true, peer, deadline);
     if (!found) break;
     above.insert(above.begin(), posts_.show(found->content, found->id));
     parent = found->content.post->in_reply_to;
@@ -199,18 +220,12 @@ Task<json::object> SearchApi::context(std::shared_ptr<const posts::Post> post) {
   for (std::size_t i = 0; i < replies.size(); i += kRepliesAtOnce) {
     std::vector<Task<Result<Found>>> finds;
     for (std::size_t j = i; j < std::min(replies.size(), i + kRepliesAtOnce); ++j)
-      finds.push_back(find_post(replies[j], /*named=*/true, deadline));
+      finds.push_back(find_post(replies[j], /*named=*/true, peer, deadline));
     const std::vector<Result<Found>> found = co_await all_of(std::move(finds));
     for (const Result<Found>& one : found)
       if (one) below.push_back(posts_.show(one->content, one->id));
   }
   co_return json::object{{"ancestors", std::move(above)}, {"descendants", std::move(below)}};
-}
-
-Task<Result<bool>> SearchApi::is_in_history(Tag tag, std::string uri, WallTime published) {
-  CO_TRY(const auto page,
-         co_await history_.query(std::move(tag), storage::HistoryCursor::just_above(published, uri), 1));
-  co_return !page.entries.empty() && page.entries.front().uri == uri;
 }
 
 }  // namespace tagring::mastodon_api

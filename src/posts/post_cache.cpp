@@ -11,6 +11,8 @@
 namespace tagring::posts {
 namespace {
 
+constexpr Duration kNowhere = std::chrono::minutes(1);
+
 // What a worker makes of a document.
 struct Read {
   Result<Post> post = fail(ErrorCode::kInvalid, "");
@@ -60,6 +62,16 @@ bool PostCache::is_fresh(const Entry& entry, Kind kind) const {
 bool PostCache::has(const std::string& uri) const {
   const Entry* known = find(Kind::kPost, uri);
   return known != nullptr && is_fresh(*known, Kind::kPost);
+}
+
+void PostCache::note_nowhere(const std::string& uri) {
+  const auto known = entries_.find({Kind::kPost, uri});
+  if (known != entries_.end()) known->second.nowhere_until = clock_.now() + kNowhere;
+}
+
+bool PostCache::is_nowhere(const std::string& uri) const {
+  const Entry* known = find(Kind::kPost, uri);
+  return known != nullptr && clock_.now() < known->nowhere_until;
 }
 
 // Sees to it that it is there, or on its way, if there is room.

@@ -57,6 +57,10 @@ class PostCache {
   [[nodiscard]] Task<std::vector<std::optional<Content>>> read(std::vector<Wanted> wanted, Instant deadline);
   // That read() needs to ask nobody for it now.
   [[nodiscard]] bool has(const std::string& uri) const;
+  // The post stands in the history of none of its hashtags: remembered for a minute, since one that is new
+  // comes there later than it can be fetched.
+  void note_nowhere(const std::string& uri);
+  [[nodiscard]] bool is_nowhere(const std::string& uri) const;
   // When a page that is asked for now should be there.
   [[nodiscard]] Instant deadline() const { return clock_.now() + options_.wait; }
   // The post, or the author, has changed or is gone: what is remembered of it does not count any more.
@@ -108,7 +112,8 @@ class PostCache {
     std::string other = {};                       // see found_at()
     bool stale = false;                           // forgotten while it was being fetched
     bool named = false;                           // waits, or is fetched, for one who named it
-    std::optional<Instant> outdated_until = {};
+    std::optional<Instant> outdated_until = {};   // see outdated_until()
+    Instant nowhere_until;                        // see note_nowhere()
   };
 
   [[nodiscard]] const Entry* find(Kind kind, const std::string& uri) const;

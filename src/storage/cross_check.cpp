@@ -21,9 +21,6 @@ bool follows(const HistoryEntry& entry, const PageWish& wish) {
   return wish.newer ? newer(entry, place) : newer(place, entry);
 }
 
-// Of a removal that says nothing: earlier than anything else that is said of the post.
-constexpr WallTime kBeforeAll = WallTime::min();
-
 // What so many owners say of a post.
 struct Variant {
   HistoryEntry entry;

@@ -21,7 +21,13 @@ bool same(const HistoryEntry& mine, const HistoryEntry& theirs) {
 }
 
 belief::Claim claim_of(const HistoryEntry& entry) {
-  return {entry.partition.tag, entry.uri, entry.author, entry.removed, entry.published, entry.changed};
+  return {entry.partition.tag, entry.uri,       entry.author,
+          entry.removed,       entry.published, std::max(entry.changed, WallTime())};
+}
+
+HistoryEntry as_heard(HistoryEntry entry) {
+  if (entry.removed) entry.changed = kBeforeAll;
+  return entry;
 }
 
 std::vector<redundancy::Partition> partitions_of(const std::vector<HistoryEntry>& entries) {
@@ -95,6 +101,21 @@ class Disputes::Examined {
   std::vector<std::multiset<Key>::iterator> places_;
 };
 
+// Another source gives the same. True if enough have, so that nothing is left to be looked at.
+bool Disputes::agree(std::map<Key, Dispute>::iterator open, const std::string& from, std::size_t enough) {
+  Dispute& dispute = open->second;
+  if (dispute.from == kNobody) {
+    dispute.from = from;
+  } else if (from != kNobody && from != dispute.from &&
+             std::ranges::find(dispute.others, from) == dispute.others.end()) {
+    dispute.others.push_back(from);
+  }
+  dispute.is_backed = dispute.is_backed || (enough > 0 && 1 + dispute.others.size() >= enough);
+  if (!dispute.is_backed || !origins_.hosts().is_known(host_of(dispute.entry.uri))) return false;
+  open_.erase(open);
+  return true;
+}
+
 // Owners that have been there pass on to each other what they heard, so that two of them are one source.
 Task<Result<void>> Disputes::take(std::vector<HistoryEntry> entries, std::string from, std::size_t enough) {
   const bool as_new_owner = enough > 0;
@@ -120,7 +141,7 @@ Task<Result<void>> Disputes::take(std::vector<HistoryEntry> entries, std::string
                              same(open->second.entry, entry);
     if (!mine[i] && !is_arriving) {
       if (!as_new_owner && (was_settled(key, entry) || is_probed(entry, from, &probes))) continue;
-      unknown.push_back(entry);
+      unknown.push_back(as_heard(entry));
       const bool removed = entry.removed;
       raise({.entry = std::move(entry),
              .from = from,
@@ -135,18 +156,11 @@ Task<Result<void>> Disputes::take(std::vector<HistoryEntry> entries, std::string
       if (!was_settled(key, entry)) differ(*mine[i], std::move(entry), from);
       continue;
     }
-    if (open != open_.end() && open->second.is_alone) {
-      Dispute& dispute = open->second;
-      if (dispute.from == kNobody) {
-        dispute.from = from;
-      } else if (from != kNobody && from != dispute.from &&
-                 std::ranges::find(dispute.others, from) == dispute.others.end()) {
-        dispute.others.push_back(from);
-      }
-      dispute.is_backed = dispute.is_backed || (as_new_owner && 1 + dispute.others.size() >= enough);
-      if (dispute.is_backed && origins_.hosts().is_known(host_of(entry.uri))) open_.erase(open);
-    }
-    if (is_arriving) unknown.push_back(std::move(entry));
+    const bool is_agreed = open != open_.end() && open->second.is_alone && agree(open, from, enough);
+    if (is_agreed && entry.removed)
+      unknown.push_back(std::move(entry));
+    else if (is_arriving)
+      unknown.push_back(as_heard(std::move(entry)));
   }
   if (unknown.empty()) co_return Result<void>();
   co_return co_await history_.put(std::move(unknown));
@@ -191,6 +205,7 @@ Task<Result<void>> Disputes::correct(Key key, std::optional<HistoryEntry> truth)
 }
 
 bool Disputes::is_hearsay(const HistoryEntry& entry) const {
+  if (entry.changed == kBeforeAll) return true;
   const auto open = open_.find({entry.partition, entry.uri});
   return open != open_.end() && open->second.is_hearsay && !open->second.is_probe;
 }
@@ -247,18 +262,19 @@ Task<void> Disputes::resolve_one(Key key) {
   const auto found = co_await history_.find(std::move(keys));
   const auto open = open_.find(key);
   if (open == open_.end()) co_return;  // settled meanwhile
-  if (open->second.is_backed && origins_.hosts().is_known(host_of(key.second))) {
-    open_.erase(open);
-    co_return;
-  }
   if (!found) {
     put_off(key, open->second, kRemovalWait);
     co_return;
   }
   const Dispute dispute = open->second;
   const std::optional<HistoryEntry>& mine = found->front();
+  if (dispute.is_backed && origins_.hosts().is_known(host_of(key.second))) {
+    co_await confirm(key, mine);
+    co_return;
+  }
   // Whom the other one names as the author decides nothing about what this node has.
   belief::Claim claim = claim_of(mine ? *mine : dispute.entry);
+  claim.sender = dispute.from;
   // That it is gone counts at once; that it is there, once caches have let it go.
   claim.removed = dispute.removed && !dispute.was_there;
   if (claim.removed == dispute.entry.removed) claim.changed = dispute.entry.changed;
@@ -277,6 +293,15 @@ Task<void> Disputes::resolve_one(Key key) {
     answer = co_await origins_.ask_about_dispute(std::move(claim));
   }
   co_await decide(key, std::move(answer));
+}
+
+// Enough gave it. A removal that stands as hearsay is final from now on.
+Task<void> Disputes::confirm(Key key, std::optional<HistoryEntry> mine) {
+  const HistoryEntry& given = open_.at(key).entry;
+  const bool was_heard = mine && mine->changed == kBeforeAll;
+  if (!was_heard || !given.removed) co_return close(key, {});
+  std::vector<HistoryEntry> removal{given};
+  close(key, co_await history_.put(std::move(removal)));
 }
 
 // What the post's server said, of who this node believes is its author.
@@ -357,11 +382,17 @@ Task<Result<void>> Disputes::set_right(Dispute dispute, std::optional<HistoryEnt
   truth.changed = answer ? answer->changed : left;
   if (answer) truth.published = answer->published;
   // Nothing is revived but what came by hearsay, or was put back later.
-  const bool final = mine->removed && !dispute.is_hearsay && !(answer && truth.version() > mine->version());
-  const bool is_unwanted = dispute.is_hearsay && answer && !answer->archive;
-  if (final || (same(*mine, truth) && !is_unwanted)) {
+  const bool was_heard = mine->changed == kBeforeAll;
+  const bool is_hearsay = dispute.is_hearsay || was_heard;
+  const bool final = mine->removed && !is_hearsay && !(answer && truth.version() > mine->version());
+  const bool is_unwanted = is_hearsay && answer && !answer->archive;
+  // A removal that names somebody else than the author is of another post than this one.
+  const bool is_of_another = was_heard && !answer && answer.error().code == ErrorCode::kConflict;
+  if (final || (same(*mine, truth) && !is_unwanted && !is_of_another)) {
     ++counters_.upheld;
-    co_return Result<void>();
+    if (!was_heard || !dispute.left) co_return Result<void>();
+    std::vector<HistoryEntry> borne_out{std::move(truth)};
+    co_return co_await history_.put(std::move(borne_out));
   }
   ++counters_.corrected;
   log_.info("history_corrected", {{"tag", partition.name()}, {"post", uri}, {"removed", truth.removed}});

@@ -6,9 +6,11 @@
 // host at which nothing was lately (belief::AskedHosts) an owner takes nothing before some of it was seen
 // there, and a new owner keeps nothing that too few gave it; what enough gave it counts once anything is
 // there (liars may be more than half, and then a single look shows that they name a host which has nothing).
-// What this node has stays until the post's server has been asked: a few at a time, once more when caches
-// have let go of what is said to be removed, and ever more seldom about the same post. Where a server does
-// not answer, everybody keeps what they have; so what it published outlives it.
+// A removal that it took so stands as what is older than anything else that is said (kBeforeAll), until
+// enough gave it or the post's server bears it out: whatever becomes of the look, it is final for nobody's
+// word. What this node has stays until the post's server has been asked: a few at a time, once more when
+// caches have let go of what is said to be removed, and ever more seldom about the same post. Where a server
+// does not answer, everybody keeps what they have; so what it published outlives it.
 #pragma once
 
 #include <map>
@@ -98,12 +100,15 @@ class Disputes {
   [[nodiscard]] bool was_settled(const Key& key, const HistoryEntry& entry) const;
   [[nodiscard]] bool is_probed(const HistoryEntry& entry, const std::string& from,
                                std::map<std::string, int>* probes);
+  [[nodiscard]] bool agree(std::map<Key, Dispute>::iterator open, const std::string& from,
+                           std::size_t enough);
   void raise(Dispute dispute);
   void differ(const HistoryEntry& mine, HistoryEntry theirs, std::string from);
   void put_off(const Key& key, Dispute& dispute, Duration wait);
   void settle(const Key& key, WallTime changed);
   Task<void> resolve();
   Task<void> resolve_one(Key key);
+  Task<void> confirm(Key key, std::optional<HistoryEntry> mine);
   Task<void> decide(Key key, Result<belief::Answer> answer);
   void close(const Key& key, const Result<void>& done);
   Task<Result<void>> correct(Key key, std::optional<HistoryEntry> truth);

@@ -9,7 +9,7 @@ json::array to_json(const std::vector<HistoryEntry>& entries, bool with_tag) {
   for (const HistoryEntry& entry : entries) {
     json::object item = {{"uri", entry.uri}, {"author", entry.author}, {"published", to_ms(entry.published)}};
     if (entry.removed) item["removed"] = true;
-    if (entry.changed != WallTime()) item["updated"] = to_ms(entry.changed);
+    if (entry.changed > WallTime()) item["updated"] = to_ms(entry.changed);
     if (with_tag) item["tag"] = entry.partition.name();
     list.push_back(std::move(item));
   }

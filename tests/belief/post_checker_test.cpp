@@ -187,6 +187,13 @@ TEST_F(PostCheckerTest, ARelayIsBelievedAboutPostsOfItsOwnHost) {
   EXPECT_EQ(servers.asked_in_all(), 0);
 }
 
+TEST_F(PostCheckerTest, OnePostSaidAgainAndAgainMakesUpForNoLies) {
+  publish();
+  EXPECT_THAT(taken(std::vector<TagEvent>(500, event()), kA), SizeIs(500));
+  is_often_wrong(kA);
+  EXPECT_TRUE(origins.standing().is_doubtful(kA));
+}
+
 TEST_F(PostCheckerTest, ThatAnAuthorDoesNotWishItIsNotHeldAgainstTheRelay) {
   publish();
   servers.join(kAuthor, /*indexable=*/true, "#nobot");
@@ -213,6 +220,38 @@ TEST_F(PostCheckerTest, WhatWhoIsOftenWrongOwesOfAServerThatNobodyNamedYetIsTake
   EXPECT_THAT(taken({event()}, kA), IsEmpty());
   loop.run_for(std::chrono::minutes(1));
   EXPECT_THAT(taken({event()}, kA), SizeIs(1));
+}
+
+TEST_F(PostCheckerTest, WhoNamesPostsAtServersThatDoNotAnswerLeavesChecksForOthers) {
+  servers.down = true;
+  for (int batch = 0; batch < 10; ++batch) {
+    std::vector<TagEvent> invented;
+    for (int i = 0; i < 50; ++i) {
+      const std::string host = fmt::format("https://n{}.invalid", batch * 50 + i);
+      invented.push_back(event(Op::kAdd, host + "/1"));
+      invented.back().author = host + "/u";
+    }
+    start_taking(std::move(invented), kA);
+  }
+  loop.run_for(std::chrono::seconds(10));
+  EXPECT_LE(servers.asked_in_all(), 2 * 60);
+  servers.down = false;
+  publish();
+  EXPECT_THAT(taken({event()}, kB), SizeIs(1));
+}
+
+TEST_F(PostCheckerTest, WhoNamesPostsThatAreThereMayNameAsManyAsThereAre) {
+  std::vector<TagEvent> events;
+  for (int i = 0; i < 200; ++i) {
+    const std::string host = fmt::format("https://n{}.example", i);
+    events.push_back(event(Op::kAdd, host + "/1"));
+    events.back().author = host + "/u";
+    servers.publish(events.back().uri, events.back().author, "cats", kDate);
+  }
+  for (std::size_t i = 0; i < events.size(); i += 50) {
+    const auto part = events.begin() + static_cast<std::ptrdiff_t>(i);
+    EXPECT_THAT(taken({part, part + 50}, kA), SizeIs(50));
+  }
 }
 
 TEST_F(PostCheckerTest, WhoNamesPostsWhereNothingIsIsWrong) {
@@ -321,6 +360,44 @@ TEST_F(PostCheckerTest, EditsCostTheirServerNoMoreThanPosts) {
     removals.push_back(event(Op::kRemove, uri));
   }
   EXPECT_THAT(taken(removals, kA), SizeIs(30)) << "of #cats";
+}
+
+TEST_F(PostCheckerTest, WhateverIsSaidOfOnePostItsServerIsAskedAFewTimes) {
+  publish();
+  std::vector<TagEvent> adds;
+  std::vector<TagEvent> removals;
+  std::vector<TagEvent> removals_of_none;
+  for (int i = 0; i < 50; ++i) {
+    const std::string carried = fmt::format("carried{}", i);
+    std::string& document = servers.documents[kUri];
+    document.insert(document.find("\"tag\":[") + 7,
+                    fmt::format(R"({{"type":"Hashtag","name":"#{}"}},)", carried));
+    removals.push_back(event(Op::kRemove));
+    removals.back().tag = Tag::from_canonical(carried);
+    for (const Op op : {Op::kAdd, Op::kRemove}) {
+      TagEvent of_none = event(op);
+      of_none.tag = Tag::from_canonical(fmt::format("lacked{}", i));
+      (op == Op::kAdd ? adds : removals_of_none).push_back(of_none);
+    }
+  }
+  EXPECT_THAT(taken(removals, kA), IsEmpty());
+  EXPECT_EQ(servers.asked_in_all(), 2) << "for the post and its author";
+  EXPECT_THAT(taken(adds, kA), IsEmpty());
+  EXPECT_EQ(servers.asked_in_all(), 2);
+  EXPECT_LE(taken(removals_of_none, kA).size(), 5U);
+  EXPECT_LE(servers.asked_in_all(), 7);
+}
+
+TEST_F(PostCheckerTest, AnEditThatTakesManyHashtagsOutIsLookedAtOnce) {
+  servers.publish(kUri, kAuthor, "dogs", kDate, kDate + std::chrono::minutes(1));
+  std::vector<TagEvent> removals;
+  for (int i = 0; i < 30; ++i) {
+    removals.push_back(event(Op::kRemove));
+    removals.back().tag = Tag::from_canonical(fmt::format("former{}", i));
+    removals.back().changed = kDate + std::chrono::minutes(1);
+  }
+  EXPECT_THAT(taken(removals, kA), SizeIs(30));
+  EXPECT_EQ(servers.asked[kUri], 1);
 }
 
 TEST_F(PostCheckerTest, RemovalsOfWhatNeverWasMakeUpForNoLie) {

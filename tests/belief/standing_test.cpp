@@ -74,6 +74,16 @@ TEST_F(StandingTest, ToBeWrongAboutOnePostIsToBeWrongOnceHoweverOftenItIsSaid) {
   EXPECT_TRUE(standing.is_doubtful(kA));
 }
 
+TEST_F(StandingTest, ToBeRightAboutOnePostIsToBeRightOnceHoweverOftenItIsSaid) {
+  is_wrong(3);
+  for (int i = 0; i < 500; ++i) standing.note(kA, "https://post.example/one", /*right=*/true);
+  EXPECT_TRUE(standing.is_doubtful(kA));
+  is_right(10);
+  EXPECT_TRUE(standing.is_doubtful(kA));
+  is_right(1);
+  EXPECT_FALSE(standing.is_doubtful(kA));
+}
+
 TEST_F(StandingTest, WhoIsDoubtfulIsHeardAboutAStrangerOnceAMinute) {
   for (int i = 0; i < 10; ++i) EXPECT_TRUE(standing.may_name_stranger(kA)) << "nobody doubts it";
   is_wrong(3);

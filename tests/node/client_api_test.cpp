@@ -627,6 +627,34 @@ TEST_F(Reading, NobodyReadsThroughTheNodeWhatItsAuthorDidNotGive) {
   EXPECT_EQ(found(publish("1", {"cats"}, to_rfc3339(loop.wall_now()))), 0U) << "not for archives";
 }
 
+// Or whoever writes one with many hashtags has this node ask the owners of all of them, as often as they
+// like.
+TEST_F(Reading, APostThatStandsInNoHistoryIsLookedForOnlyOnceInAWhile) {
+  const auto found = [&](const std::string& uri) {
+    return object(get("/api/v2/search?q=" + uri)).at("statuses").as_array().size();
+  };
+  std::vector<std::string> tags;
+  for (char c = 'a'; c <= 'j'; ++c) tags.emplace_back(4, c);
+  const PostText untold{.uri = "https://home.example/notes/1", .author = alice.id, .tags = tags};
+  internet.serve(untold.uri, json::serialize(note_object(untold)));
+  EXPECT_EQ(found(untold.uri), 0U);
+  publish("1", tags, to_rfc3339(loop.wall_now()));
+  EXPECT_EQ(found(untold.uri), 0U);
+  settle(std::chrono::minutes(6));
+  EXPECT_EQ(found(untold.uri), 1U);
+}
+
+TEST_F(Reading, AFewHashtagsOfAPostAreLookedAt) {
+  std::vector<std::string> tags;
+  for (char c = 'a'; c <= 'j'; ++c) tags.emplace_back(4, c);
+  for (const std::size_t lost : {7U, 8U}) {
+    const std::string uri = publish(std::to_string(lost), tags, to_rfc3339(loop.wall_now()));
+    for (std::size_t i = 0; i < lost; ++i)
+      ASSERT_TRUE(run(stores->history.correct(Tag::from_canonical(tags[i]), uri, {}, false)));
+    EXPECT_EQ(object(get("/api/v2/search?q=" + uri)).at("statuses").as_array().size(), lost < 8 ? 1U : 0U);
+  }
+}
+
 TEST_F(Reading, WhoIsNamedAsAPostIsStillShown) {
   publish("1", {"cats"}, "2025-12-30T10:00:00Z", [&](json::object& note) { note["inReplyTo"] = alice.id; });
   internet.serve("https://home.example/@alice", internet.documents.at(alice.id));

@@ -321,6 +321,74 @@ TEST_F(DisputesTest, ANewOwnerThatWasToldOfARemovalRevivesThePostIfAnotherHasIt)
   EXPECT_THAT(all(), ElementsAre(entry()));
 }
 
+HistoryEntry heard_removal() {
+  HistoryEntry removal = entry(/*removed=*/true);
+  removal.changed = kBeforeAll;
+  return removal;
+}
+
+TEST_F(DisputesTest, ARemovalThatWasOnlyHeardIsNotFinalAfterARestart) {
+  servers.publish(kUri, kAuthor, "cats", kDate);
+  adopt(entry(/*removed=*/true), kB);
+  EXPECT_THAT(all(), ElementsAre(heard_removal()));
+  finish(disputes.stop());
+  Disputes restarted(history, origins, runtime);
+  EXPECT_TRUE(restarted.is_hearsay(all().front()));
+  ASSERT_TRUE(run(restarted.adopt({entry()}, kC)));
+  pass(minutes(30));
+  EXPECT_THAT(all(), ElementsAre(entry()));
+  finish(restarted.stop());
+}
+
+TEST_F(DisputesTest, ARemovalThatWasOnlyHeardIsNotFinalWhereNoMoreCanBeOpen) {
+  HistoryEntry other = entry();
+  other.uri = "https://post.example/other";
+  servers.publish(kUri, kAuthor, "cats", kDate);
+  servers.publish(other.uri, kAuthor, "cats", kDate);
+  Disputes small(history, origins, runtime, 1);
+  ASSERT_TRUE(run(small.adopt({other, entry(/*removed=*/true)}, kB)));
+  pass(minutes(30));
+  ASSERT_TRUE(run(small.adopt({entry()}, kC)));
+  pass(minutes(30));
+  EXPECT_THAT(all(), testing::UnorderedElementsAre(other, entry()));
+  finish(small.stop());
+}
+
+TEST_F(DisputesTest, ARemovalThatWasOnlyHeardYieldsToWhoSpeaksForThePost) {
+  servers.down = true;
+  adopt(entry(/*removed=*/true), kB);
+  pass(std::chrono::hours(72));
+  EXPECT_EQ(disputes.open(), 0U);
+  have(entry());
+  EXPECT_THAT(all(), ElementsAre(entry()));
+}
+
+TEST_F(DisputesTest, AHeardRemovalIsFinalOnceItIsBorneOutOrEnoughGaveIt) {
+  adopt(entry(/*removed=*/true), kB);
+  pass(minutes(30));
+  EXPECT_THAT(all(), ElementsAre(entry(/*removed=*/true)));
+  HistoryEntry other = entry();
+  other.uri = "https://post.example/other";
+  servers.publish(other.uri, kAuthor, "cats", kDate);
+  pass(std::chrono::hours(2));
+  adopt(other, kB);
+  pass(minutes(30));
+  HistoryEntry given = entry(/*removed=*/true);
+  given.uri = "https://post.example/given";
+  adopt(given, kB);
+  adopt(given, kC);
+  EXPECT_THAT(all(), testing::UnorderedElementsAre(entry(/*removed=*/true), other, given));
+}
+
+TEST_F(DisputesTest, AHeardRemovalThatNamesAnotherAuthorIsForgotten) {
+  servers.publish(kUri, kAuthor, "cats", kDate);
+  HistoryEntry wrong = entry(/*removed=*/true);
+  wrong.author += "0";
+  adopt(wrong, kB);
+  pass(minutes(30));
+  EXPECT_THAT(all(), IsEmpty());
+}
+
 TEST_F(DisputesTest, ARemovalThatThisNodeBelievedIsFinal) {
   servers.publish(kUri, kAuthor, "cats", kDate);
   have(entry(/*removed=*/true));

@@ -1,0 +1,74 @@
+// What is remembered of those who sign.
+#include "federation/remote_keys.hpp"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "base/assert.hpp"
+#include "base/json.hpp"
+#include "belief/fixture.hpp"
+
+namespace tagring::federation {
+namespace {
+
+class RemoteKeysTest : public belief::BeliefTest {
+ protected:
+  ~RemoteKeysTest() override { loop.drop(kOwner); }
+
+  static std::string key_of(const std::string& actor) { return actor + "#key"; }
+  void join(const std::string& actor, const std::string& junk = "") {
+    json::array listed;
+    listed.push_back(json::object{
+        {"id", key_of(actor)}, {"owner", actor}, {"publicKeyPem", identity.key.public_key().pem()}});
+    for (int n = 0; n < 9 && !junk.empty(); ++n) {
+      listed.push_back(
+          json::object{{"id", fmt::format("{}#{}", actor, n)}, {"owner", actor}, {"publicKeyPem", junk}});
+    }
+    servers.documents[actor] =
+        json::serialize(json::object{{"id", actor},
+                                     {"type", "Person"},
+                                     {"inbox", actor + "/inbox"},
+                                     {"followers", actor + "/followers"},
+                                     {"endpoints", json::object{{"sharedInbox", actor + "/shared"}}},
+                                     {"publicKey", std::move(listed)}});
+  }
+  Result<KeyOwner> fetch(const std::string& actor) {
+    auto owner =
+        loop.await(kOwner, keys.owner_of_key(key_of(actor), false), std::chrono::seconds(10), Duration(10));
+    TR_ASSERT(owner);
+    return *std::move(owner);
+  }
+
+  RemoteKeys keys{budget, client, runtime};
+};
+
+TEST_F(RemoteKeysTest, OfTheKeysThatAnActorListsOnlyTheOneThatSignedIsRemembered) {
+  const std::string actor = "https://a.example/u";
+  join(actor, std::string(8'000, 'x'));
+  const Result<KeyOwner> owner = fetch(actor);
+  ASSERT_TRUE(owner) << owner.error().message;
+  EXPECT_EQ(owner->actor.inbox, actor + "/inbox");
+  EXPECT_TRUE(owner->actor.keys.empty());
+  ASSERT_NE(keys.known(key_of(actor)), nullptr);
+  EXPECT_LT(keys.bytes(), 1'000U);
+}
+
+TEST_F(RemoteKeysTest, LongNamesMakeRoomForEachOtherAndForNobodyElse) {
+  const std::string actor = "https://a.example/u";
+  join(actor);
+  ASSERT_TRUE(fetch(actor));
+  for (int n = 0; n < 2'200; ++n) {
+    if (n % 400 == 0) loop.run_for(std::chrono::minutes(1));
+    const std::string longer = fmt::format("https://n{}.example/{}", n, std::string(1'900, 'u'));
+    join(longer);
+    const Result<KeyOwner> owner = fetch(longer);
+    ASSERT_TRUE(owner) << owner.error().message;
+    servers.documents.clear();
+  }
+  EXPECT_LE(keys.bytes(), RemoteKeys::kBytesMax);
+  EXPECT_GT(keys.bytes(), RemoteKeys::kBytesMax / 2);
+  EXPECT_NE(keys.known(key_of(actor)), nullptr);
+}
+
+}  // namespace
+}  // namespace tagring::federation
