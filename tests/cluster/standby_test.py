@@ -99,10 +99,14 @@ class TwoMachines(Network):
 
 
 class Flow:
-    """Posts at each instance, one after the other, from beginning to end, and what the neighbours think of the node meanwhile."""
+    """Posts at each instance, one after the other, from beginning to end, what somebody is told of them who follows a hashtag at the node of
+    two machines, and what the neighbours think of that node meanwhile."""
 
     def __init__(self, network):
         self.network = network
+        followed = network.control("origins", "/follow", {"domain": origin_host(TWICE), "actor": f"https://{node_host(TWICE)}:{network.port}/tag/{TAGS[0]}"})
+        if not 200 <= followed["status"] < 300:
+            raise Failure(f"a follow was answered {followed}")
         self.sent, self.acknowledged = {}, {}  # URI -> hashtags
         self.times = []  # when the node of two machines acknowledged
         self.places = self.own_places()
@@ -183,7 +187,16 @@ class Flow:
                 lost, twice, strange = len(must - set(uris)), len(uris) - len(set(uris)), len(set(uris) - may)
                 if lost or twice or strange:
                     found.append(f"{what} #{tag}: {lost} of {len(must)} are missing, {twice} are there twice, {strange} were never sent")
-        return found
+        return found + self.told_wrongly()
+
+    def told_wrongly(self):
+        """An Announce may come again, and servers know it by its id; another one of the same post they show once more."""
+        announces = {}  # URI -> ids
+        for entry in self.network.control("origins", f"/received?domain={origin_host(TWICE)}"):
+            if entry["activity"]["type"] == "Announce":
+                announces.setdefault(entry["activity"]["object"], set()).add(entry["activity"]["id"])
+        twice = {uri: ids for uri, ids in announces.items() if len(ids) > 1}
+        return ["who follows was told of nothing"] if not announces else [f"who follows was told twice of {uri}: {ids}" for uri, ids in twice.items()]
 
 
 class Faults:
