@@ -238,7 +238,7 @@ Task<queues::InboxLanes<Announcer::Item>::Outcome> Announcer::send_to_people(std
   // Who asks for a pause does so for all of the server.
   const bool pauses =
       told.told == kAgain && sender_.hosts().of(host_of(destination))->deliver_again > clock_.now();
-  const bool failed = told.told != kTaken && told.told != kNobody && !pauses;
+  const bool failed = told.told != kTaken && told.told != kNobody && told.told != kEarly && !pauses;
   if (told.told == kTaken || told.told == kRefused) inbox.fails = false;
   // What has failed is tried again, and tells when the inbox works.
   if (failed && told.told != kRefused) inbox.fails = true;
@@ -259,6 +259,7 @@ bool Announcer::is_given_up(const std::string& destination, const AnnouncementSe
                             const TagEvent& event) {
   using enum AnnouncementSender::Told;
   Inbox& inbox = inboxes_[destination];
+  if (told.told == kEarly) return false;
   if (told.told == kAgain) return is_lost_by_silence(destination);
   if (told.told == kNobody) return true;
   moved_.insert(destination);
