@@ -278,8 +278,10 @@ Task<AnnouncementSender::ToldPeople> AnnouncementSender::send_to_people(std::str
   if (target == nullptr) co_return ToldPeople{Told::kNobody, {}};
   const Via via = target->via();
   const std::string by = announcer(*target, event.tag);
-  const Result<HttpResponse> response =
-      co_await deliver(by, inbox, single(partials_.actor_of(by), via, event));
+  const std::string actor = partials_.actor_of(by);
+  if (observer_.awaits_accept(actor, host_of(inbox)))
+    co_return ToldPeople{Told::kEarly, "an Accept is to arrive there first"};
+  const Result<HttpResponse> response = co_await deliver(by, inbox, single(actor, via, event));
   note(inbox, event, response);
   if (federation::was_accepted(response)) co_return ToldPeople{};
   if (federation::is_gone(response)) co_return ToldPeople{Told::kGone, federation::why_not(response)};

@@ -51,6 +51,7 @@ class AnnouncementSender {
     kRefused,  // for good, this one
     kGone,     // there is no such inbox: 404, 410
     kAgain,
+    kEarly,  // an Accept is to arrive there first
   };
   struct ToldPeople {
     Told told = Told::kTaken;

@@ -161,6 +161,10 @@ class Announcer {
   [[nodiscard]] bool is_lost_by_silence(const std::string& destination);
   [[nodiscard]] bool reaches_most() const;
   Task<queues::InboxLanes<Item>::Outcome> send_to_people(std::string destination, Item item);
+  // Where each has an inbox of their own those of their server, which share what it refuses; else that inbox.
+  [[nodiscard]] std::vector<std::map<std::string, Inbox>::value_type*> inboxes_of_server(
+      const std::string& destination, const Tag& tag);
+  void note_refusal(const std::string& destination, const Tag& tag, const std::string& because);
   bool is_given_up(const std::string& destination, const AnnouncementSender::ToldPeople& told,
                    const TagEvent& event);
   Task<void> upkeep();

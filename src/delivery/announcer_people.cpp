@@ -4,6 +4,7 @@
 
 #include "delivery/announcer.hpp"
 #include "followers/cover.hpp"
+#include "http/url.hpp"
 #include "queues/inbox_lanes.hpp"
 
 namespace tagring::delivery {
@@ -238,7 +239,7 @@ Task<queues::InboxLanes<Announcer::Item>::Outcome> Announcer::send_to_people(std
   // Who asks for a pause does so for all of the server.
   const bool pauses =
       told.told == kAgain && sender_.hosts().of(host_of(destination))->deliver_again > clock_.now();
-  const bool failed = told.told != kTaken && told.told != kNobody && !pauses;
+  const bool failed = told.told != kTaken && told.told != kNobody && told.told != kEarly && !pauses;
   if (told.told == kTaken || told.told == kRefused) inbox.fails = false;
   // What has failed is tried again, and tells when the inbox works.
   if (failed && told.told != kRefused) inbox.fails = true;
@@ -259,6 +260,7 @@ bool Announcer::is_given_up(const std::string& destination, const AnnouncementSe
                             const TagEvent& event) {
   using enum AnnouncementSender::Told;
   Inbox& inbox = inboxes_[destination];
+  if (told.told == kEarly) return false;
   if (told.told == kAgain) return is_lost_by_silence(destination);
   if (told.told == kNobody) return true;
   moved_.insert(destination);
@@ -273,22 +275,54 @@ bool Announcer::is_given_up(const std::string& destination, const AnnouncementSe
   inbox.gone_since.reset();
   note_answer(destination);
   if (told.told == kTaken) {
-    inbox.refusals = 0;
-    return true;
+    for (auto* known : inboxes_of_server(destination, event.tag)) {
+      if (std::exchange(known->second.refusals, 0) > 0) moved_.insert(known->first);
+    }
+  } else {
+    note_refusal(destination, event.tag, told.because);
   }
-  if (inbox.refusals == 0) inbox.refusing_since = clock_.now();
-  if (++inbox.refusals == kRefusalsMax)
+  return true;
+}
+
+std::vector<std::map<std::string, Announcer::Inbox>::value_type*> Announcer::inboxes_of_server(
+    const std::string& destination, const Tag& tag) {
+  const auto is_one_of_many = [&](const std::string& inbox) {
+    const Followers::Target* target = followers_.target(tag, inbox);
+    return target != nullptr && target->is_one_of_many(inbox);
+  };
+  if (!is_one_of_many(destination)) return {&*inboxes_.find(destination)};
+  std::vector<std::map<std::string, Inbox>::value_type*> found;
+  const std::string server = origin_of(destination) + "/";
+  for (auto it = inboxes_.lower_bound(server); it != inboxes_.end() && it->first.starts_with(server); ++it) {
+    if (is_one_of_many(it->first)) found.push_back(&*it);
+  }
+  return found;
+}
+
+void Announcer::note_refusal(const std::string& destination, const Tag& tag, const std::string& because) {
+  const auto inboxes = inboxes_of_server(destination, tag);
+  unsigned refusals = 0;
+  Instant since = clock_.now();
+  for (const auto* known : inboxes) {
+    if (known->second.refusals <= refusals) continue;
+    refusals = known->second.refusals;
+    since = known->second.refusing_since;
+  }
+  if (++refusals == kRefusalsMax)
     log_.warn("inbox_refuses_everything",
               {{"inbox", destination},
-               {"why", told.because},
+               {"why", because},
                {"what_to_do",
                 "ask there whether this node is blocked; after a week of that, nobody there counts "
                 "as a follower any more"}});
-  if (inbox.refusals >= kRefusalsMax && clock_.now() - inbox.refusing_since >= kLifetime) {
-    sender_.lost(event.tag, destination);
-    if (followers_.tags_at(destination) <= 1) inbox.refusals = 0;
+  const bool is_lost = refusals >= kRefusalsMax && clock_.now() - since >= kLifetime;
+  for (auto* known : inboxes) {
+    auto& [inbox, state] = *known;
+    state.refusals = is_lost && followers_.tags_at(inbox) <= 1 ? 0 : refusals;
+    state.refusing_since = since;
+    moved_.insert(inbox);
+    if (is_lost) sender_.lost(tag, inbox);
   }
-  return true;
 }
 
 void Announcer::rejected(const std::string& host, const std::set<std::string>& announce_ids) {

@@ -42,6 +42,8 @@ class Observer {
   virtual Task<Result<void>> hand_to_relays(std::vector<TagEvent> events) = 0;
   // The history of the tag was sent to that host, or is being sent.
   [[nodiscard]] virtual bool was_replayed(const Tag& tag, const std::string& host) const = 0;
+  // That actor of this node has still to tell somebody on that host that they follow it.
+  [[nodiscard]] virtual bool awaits_accept(const std::string& actor, const std::string& host) const = 0;
   // Sends an announcement to a server that uses this node as a FASP.
   virtual Task<Result<HttpResponse>> deliver_to_fasp_server(std::string inbox, std::string body) = 0;
 

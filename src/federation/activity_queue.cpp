@@ -1,5 +1,6 @@
 #include "federation/activity_queue.hpp"
 
+#include <algorithm>
 #include <fmt/format.h>
 
 #include "base/json.hpp"
@@ -18,6 +19,11 @@ std::string subject_of(const Letter& letter) {
   const bool is_follow = json::id_of(*activity, "type") == "Follow";
   const std::string object = is_follow ? json::id_of(*activity) : json::id_of(*activity, "object");
   return json::id_of(*activity, "actor") == letter.actor ? letter.actor + " " + object : object;
+}
+
+bool is_accept(const Letter& letter) {
+  const Result<json::object> activity = json::parse_object(letter.body);
+  return activity && json::id_of(*activity, "type") == "Accept";
 }
 
 // A Move elsewhere than this node goes now: it was called off.
@@ -80,7 +86,21 @@ void ActivityQueue::queue(Letter letter, bool tried) {
   budget_.count(budget::Resource::kLetters, budget_.who(host_of(letter.inbox)));
   const std::string inbox = letter.inbox;
   const std::string subject = subject_of(letter);
+  if (is_accept(letter)) accepts_[{letter.actor, host_of(inbox)}][letter.seq] = letter.written;
   lanes_.push(inbox, subject, std::move(letter), Duration::zero(), tried);
+}
+
+bool ActivityQueue::awaits_accept(const std::string& actor, const std::string& host) const {
+  const auto known = accepts_.find({actor, host});
+  return known != accepts_.end() && std::ranges::any_of(known->second, [this](const auto& accept) {
+           return clock_.wall_now() - accept.second < kAcceptFirst;
+         });
+}
+
+void ActivityQueue::note_arrived(const Letter& letter) {
+  const auto known = accepts_.find({letter.actor, host_of(letter.inbox)});
+  if (known != accepts_.end() && known->second.erase(letter.seq) > 0 && known->second.empty())
+    accepts_.erase(known);
 }
 
 Task<ActivityQueue::Lanes::Outcome> ActivityQueue::deliver(std::string inbox, Letter letter) {
@@ -90,6 +110,7 @@ Task<ActivityQueue::Lanes::Outcome> ActivityQueue::deliver(std::string inbox, Le
   const bool given_up = called_off || clock_.wall_now() - letter.written > kLifetime;
   // An inbox that is not there now may be tomorrow: proxies err.
   const bool refused = was_refused(response) && !is_gone(response);
+  if (was_accepted(response) || refused || given_up || is_gone(response)) note_arrived(letter);
   if (!was_accepted(response) && !refused && !given_up) co_return Lanes::Outcome{false, why_not(response)};
   budget_.give_back(budget::Resource::kLetters, budget_.who(host_of(inbox)));
   // If this fails, the letter goes out once more after a restart.

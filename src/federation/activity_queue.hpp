@@ -3,8 +3,10 @@
 // Letters about different things do not wait for each other.
 #pragma once
 
+#include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/runtime.hpp"
 #include "budget/manager.hpp"
@@ -36,6 +38,12 @@ class ActivityQueue {
   [[nodiscard]] std::string fresh_follow_id(const std::string& actor, const std::string& object);
   [[nodiscard]] std::string fresh_id(const std::string& actor, std::string_view kind, std::string_view about);
 
+  // An Accept by that actor is still to arrive at that host. Mastodon passes over what is announced by an
+  // actor whom nobody there follows yet. One inbox that does not take it holds up the others of its server
+  // for so long, and for no longer:
+  static constexpr Duration kAcceptFirst = std::chrono::hours(1);
+  [[nodiscard]] bool awaits_accept(const std::string& actor, const std::string& host) const;
+
   [[nodiscard]] bool idle() const { return lanes_.idle(); }
   // By inbox.
   [[nodiscard]] std::map<std::string, queues::QueueStatus> lanes() const { return lanes_.status(); }
@@ -44,6 +52,7 @@ class ActivityQueue {
   using Lanes = queues::InboxLanes<Letter>;
   [[nodiscard]] std::string fresh(std::string_view about);
   void queue(Letter letter, bool tried);
+  void note_arrived(const Letter& letter);
   Task<Lanes::Outcome> deliver(std::string inbox, Letter letter);
 
   budget::Manager& budget_;
@@ -51,6 +60,8 @@ class ActivityQueue {
   SignedClient& client_;
   Clock& clock_;
   std::uint64_t last_id_ = 0;
+  // When Accepts were written, by actor and host, and Letter::seq.
+  std::map<std::pair<std::string, std::string>, std::map<std::uint64_t, WallTime>> accepts_;
   Lanes lanes_;
 };
 

@@ -68,9 +68,10 @@ Task<Result<void>> Node::load() {
   CO_TRY_VOID(co_await parts_->relay.followers.load(std::move(note)));
   CO_TRY_VOID(co_await parts_->instances.replayer.load());
   CO_TRY_VOID(co_await parts_->instances.tag_sources.load());
+  // With the Accepts, for which announcements wait.
+  CO_TRY_VOID(co_await parts_->instances.activities.load());
   CO_TRY_VOID(co_await parts_->relay.announcer.load());
   CO_TRY_VOID(co_await parts_->actors.announced.load());
-  CO_TRY_VOID(co_await parts_->instances.activities.load());
   CO_TRY_VOID(co_await parts_->storage.kept.load());
   CO_TRY_VOID(co_await parts_->relay.owners.load());
   CO_TRY_VOID(co_await parts_->fasp.sharing.load());

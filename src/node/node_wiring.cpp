@@ -126,6 +126,10 @@ Task<Result<void>> NodeWiring::hand_to_relays(std::vector<delivery::TagEvent> ev
   co_return co_await parts_.relay.owners.reassign(Ring::kRelay, std::move(events));
 }
 
+bool NodeWiring::awaits_accept(const std::string& actor, const std::string& host) const {
+  return parts_.instances.activities.awaits_accept(actor, host);
+}
+
 bool NodeWiring::was_replayed(const Tag& tag, const std::string& host) const {
   return parts_.instances.replayer.has(host, tag.canonical());
 }

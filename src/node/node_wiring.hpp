@@ -41,6 +41,7 @@ class NodeWiring final : public Wiring {
   void lost_follower(const Tag& tag, const std::string& inbox) override;
   Task<Result<void>> hand_to_relays(std::vector<delivery::TagEvent> events) override;
   [[nodiscard]] bool was_replayed(const Tag& tag, const std::string& host) const override;
+  [[nodiscard]] bool awaits_accept(const std::string& actor, const std::string& host) const override;
   Task<Result<HttpResponse>> deliver_to_fasp_server(std::string inbox, std::string body) override;
   Task<Result<void>> receive_missed(std::vector<delivery::TagEvent> events, std::string owner) override;
   [[nodiscard]] bool is_in_doubt(const std::string& owner, const Tag& tag) const override;

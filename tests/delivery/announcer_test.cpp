@@ -291,6 +291,23 @@ TEST_F(NoSharedInbox, WhatTwoRefuseReachesTheThird) {
   }
 }
 
+TEST_F(NoSharedInbox, AServerThatRefusesEverythingIsKnownByAllOfItsInboxesTogether) {
+  const auto enter_some = [&](unsigned count) {
+    for (unsigned i = 0; i < count; ++i) enter(next_post());
+    loop.run_for(std::chrono::minutes(1));
+  };
+  web.statuses = {{people[0] + "/inbox", 403}};
+  enter_some(4 * Announcer::kRefusalsMax);
+  EXPECT_THAT(announcer.refusing(), IsEmpty()) << "others there take everything";
+  each(403);
+  enter_some(Announcer::kRefusalsMax / 2);
+  EXPECT_THAT(announcer.refusing(), SizeIs(3));
+  EXPECT_THAT(lost.inboxes, IsEmpty());
+  loop.run_for(Announcer::kLifetime);
+  enter_some(1);
+  EXPECT_THAT(lost.inboxes, ElementsAre(people[0] + "/inbox", people[1] + "/inbox", people[2] + "/inbox"));
+}
+
 TEST_F(NoSharedInbox, AServerThatIsAwayIsNotAskedByEachInbox) {
   for (char name = 'd'; name < 'z'; ++name)
     join(std::string("https://gts.example/users/") + name, "cats"_tag);

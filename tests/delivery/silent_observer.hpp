@@ -22,6 +22,9 @@ class SilentObserver : public Observer {
   [[nodiscard]] bool was_replayed(const Tag& /*tag*/, const std::string& /*host*/) const override {
     return false;
   }
+  [[nodiscard]] bool awaits_accept(const std::string& /*actor*/, const std::string& /*host*/) const override {
+    return false;
+  }
   Task<Result<HttpResponse>> deliver_to_fasp_server(std::string /*inbox*/, std::string /*body*/) override {
     co_return HttpResponse();
   }

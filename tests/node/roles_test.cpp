@@ -68,6 +68,30 @@ TEST_F(Following, AnAcceptThatDoesNotArriveIsSentAgain) {
   EXPECT_EQ(attempts, 3);
 }
 
+// [Mastodon passes over what is announced by an actor whom nobody there follows, by a Follow that was
+// accepted]
+TEST_F(Following, NothingIsAnnouncedToAServerBeforeItsFollowIsAccepted) {
+  const std::string inbox = "https://far.example/inbox";
+  bool is_up = false;
+  internet.answers[fan.inbox] = [&](const HttpCall&) { return with_status(is_up ? 202 : 503); };
+  follow(fan, "cats");
+  publish(create_text(post));
+  EXPECT_THAT(types_at(inbox), IsEmpty());
+  is_up = true;
+  settle(std::chrono::minutes(1));
+  EXPECT_THAT(types_at(inbox), ElementsAre("Announce"));
+  // One whose inbox is not there, or never answers, holds up no others for long.
+  for (const int status : {404, 503}) {
+    internet.answers[fan.inbox] = [=](const HttpCall&) { return with_status(status); };
+    follow(fan, "cats");
+    post.uri += "0";
+    internet.calls.clear();
+    publish(create_text(post));
+    settle(status == 404 ? std::chrono::minutes(0) : std::chrono::hours(2));
+    EXPECT_THAT(types_at(inbox), ElementsAre("Announce")) << status;
+  }
+}
+
 TEST_F(Following, AnUndoEndsItAndTheNodeWantsTheTagNoMore) {
   const Author second = make_author("https://other.example/users/second");
   follow(fan, "cats");
