@@ -26,7 +26,7 @@ std::string where_else(const std::string& socket, const std::string& config_file
   const std::string how = machine::how_to_start(std::filesystem::path(socket).parent_path(), config_file);
   const std::string start =
       fmt::format("no node answers at {}: start it with \"{}\"{}", socket, how,
-                  how.starts_with("systemctl") ? "; \"journalctl -u tagring\" says why it ended" : "");
+                  how.starts_with("systemctl") ? "; \"journalctl -u 'tagring*'\" says why it ended" : "");
   const Result<config::Config> config = config::Config::load(config_file);
   if (!config || config->postgres.empty()) {
     return start +

@@ -10,6 +10,7 @@
 
 #include "cli/one_of.hpp"
 #include "client/ask.hpp"
+#include "machine/owner.hpp"
 
 namespace tagring::client {
 namespace {
@@ -124,7 +125,8 @@ bool is_handed_over(const json::object& answer) {
   });
 }
 
-void print_leaving(const json::object& answer) {
+// `with`: what stops it, in parentheses, if that is known.
+void print_leaving(const json::object& answer, const std::string& with) {
   fmt::print("left both rings\n");
   print_left(answer, "relay");
   print_left(answer, "storage");
@@ -134,10 +136,10 @@ void print_leaving(const json::object& answer) {
         "What those places owned is at its other owners, from whom the next nodes fetch it, and this node "
         "sends them its posts.\n");
   if (owed != 0) fmt::print("{} posts wait for owners to take them.\n", owed);
-  fmt::print("{}\n", is_handed_over(answer) && owed == 0
-                         ? "Stop the node now."
-                         : "Stop the node when \"tagring status\" has shown for some minutes that none waits "
-                           "for owners to take.");
+  fmt::print("Stop the node{} {}\n", with,
+             is_handed_over(answer) && owed == 0
+                 ? "now."
+                 : "when \"tagring status\" has shown for some minutes that none waits for owners to take.");
 }
 
 // The number of posts that the node owes in the end.
@@ -158,7 +160,10 @@ int leave(const ControlOptions& options) {
   if (!answer) return report(answer.error());
   const std::int64_t owed = wait_for_outbox(options, number_of(*answer, "owed"));
   (*answer)["owed"] = owed;
-  tell(options, answer, print_leaving);
+  const std::string how = machine::how_to_stop(options.config);
+  tell(options, answer, [&how](const json::object& left) {
+    print_leaving(left, how.empty() ? "" : fmt::format(" ({})", how));
+  });
   return is_handed_over(*answer) && owed == 0 ? kExitOk : kExitFailed;
 }
 

@@ -99,7 +99,7 @@ Check Doctor::look_at_rings() const {
   if (missing.empty()) return well("rings", "member of the relay ring and of the storage ring");
   if (patient_.rings.has_left(Ring::kRelay))
     return bad("rings", fmt::format("left the {} ring, as it was told to", missing),
-               "stop the node; started again, it joins again, unless it has moved");
+               "stop the node, and tagring.socket; started again, it joins again, unless it has moved");
   std::string reasons;
   for (const auto& [origin, reason] : patient_.rings.dead_ends())
     reasons += fmt::format("; {}: {}", std::string_view(origin), json::serialize(reason));

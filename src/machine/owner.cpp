@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <functional>
 #include <pwd.h>
+#include <set>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -13,15 +15,30 @@ namespace {
 namespace fs = std::filesystem;
 
 // packaging/tagring.service
-constexpr const char* kUnitsFile = "/etc/tagring/tagring.toml";
-constexpr std::array kUnits = {"/etc/systemd/system/tagring.service",
-                               "/usr/lib/systemd/system/tagring.service",
-                               "/lib/systemd/system/tagring.service"};
+constexpr const char* kUnitsFile = "etc/tagring/tagring.toml";
+constexpr std::array kUnits = {"etc/systemd/system/tagring.service", "usr/lib/systemd/system/tagring.service",
+                               "lib/systemd/system/tagring.service"};
 
-bool has_unit(const std::string& config_file) {
+bool has_unit(const std::string& config_file, const fs::path& root) {
   std::error_code error;
-  return fs::equivalent(config_file, kUnitsFile, error) &&
-         std::ranges::any_of(kUnits, [&error](const char* unit) { return fs::exists(unit, error); });
+  return fs::equivalent(config_file, root / kUnitsFile, error) &&
+         std::ranges::any_of(kUnits, [&](const char* unit) { return fs::exists(root / unit, error); });
+}
+
+// Those that start with the machine, as systemctl takes them: of a node of several processes, what runs here
+// of it. The socket comes first: systemd refuses to start it beside the service.
+std::string units_here(const fs::path& root) {
+  std::set<std::string, std::greater<>> enabled;
+  std::error_code error;
+  for (const char* target : {"sockets.target.wants", "multi-user.target.wants"}) {
+    for (const auto& link : fs::directory_iterator(root / "etc/systemd/system" / target, error)) {
+      const std::string name = link.path().filename();
+      const bool is_ours = name.starts_with("tagring.") || name.starts_with("tagring-core@") ||
+                           name.starts_with("tagring-front@");
+      if (is_ours) enabled.insert(name.substr(0, name.rfind(".service")));
+    }
+  }
+  return enabled.empty() ? "tagring" : fmt::format("{}", fmt::join(enabled, " "));
 }
 
 std::string start_as(const Owner& owner, const std::string& config_file) {
@@ -46,10 +63,14 @@ std::optional<Owner> owner_of(const fs::path& path) {
   return owner;
 }
 
-std::string how_to_start(const fs::path& data, const std::string& config_file) {
-  if (has_unit(config_file)) return "systemctl start tagring";
+std::string how_to_start(const fs::path& data, const std::string& config_file, const fs::path& root) {
+  if (has_unit(config_file, root)) return "systemctl start " + units_here(root);
   const std::optional<Owner> owner = owner_of(data);
   return start_as(owner.value_or(Owner{.user = ::geteuid(), .group = 0, .name = {}}), config_file);
+}
+
+std::string how_to_stop(const std::string& config_file, const fs::path& root) {
+  return has_unit(config_file, root) ? "systemctl stop " + units_here(root) : "";
 }
 
 Result<void> check_runner(const fs::path& data, const std::string& config_file) {

@@ -19,8 +19,13 @@ struct Owner {
 // None if there is no such file or folder, or it cannot be seen.
 [[nodiscard]] std::optional<Owner> owner_of(const std::filesystem::path& path);
 
-// What somebody who sits here types to start the node.
-[[nodiscard]] std::string how_to_start(const std::filesystem::path& data, const std::string& config_file);
+// What somebody who sits here types to start the node. Below `root` is where systemd has its units.
+[[nodiscard]] std::string how_to_start(const std::filesystem::path& data, const std::string& config_file,
+                                       const std::filesystem::path& root = "/");
+// To stop it until it is started again; empty if no unit runs it. tagring.socket, if it is left, starts the
+// node again with the next connection.
+[[nodiscard]] std::string how_to_stop(const std::string& config_file,
+                                      const std::filesystem::path& root = "/");
 // kDenied: root is about to run a node whose data belongs to another user.
 [[nodiscard]] Result<void> check_runner(const std::filesystem::path& data, const std::string& config_file);
 

@@ -162,7 +162,9 @@ Result<void> put_where_none_is(const std::filesystem::path& fresh, const std::fi
   if (::link(fresh.c_str(), database.c_str()) != 0) {
     if (errno != EEXIST) return cannot("write", database, errno);
     return fail(ErrorCode::kUnavailable,
-                fmt::format("{} was made meanwhile. Was the node started? Stop it first", database.string()));
+                fmt::format("{} was made meanwhile. Was the node started? Stop it first, and tagring.socket, "
+                            "which would start it again",
+                            database.string()));
   }
   ::unlink(fresh.c_str());
   return {};
@@ -355,7 +357,8 @@ void add_backup(CLI::App& app, int& status) {
 void add_restore(CLI::App& app, int& status) {
   auto options = std::make_shared<BackupOptions>();
   add(app, options, "restore", "Put such a copy in the place of what a stopped node has",
-      "The copy is verified first. What was there is kept beside it. As root, or as the user of the node.\n"
+      "Stop the node first (systemctl stop tagring.socket tagring). The copy is verified. What was there is\n"
+      "kept beside it. As root, or as the user of the node.\n"
       "Example:\n  sudo tagring restore /var/backups/tagring-2026-11-23.db",
       [options, &status] {
         status = client::tell(options->control, restore_from(*options), [](const json::object& answer) {

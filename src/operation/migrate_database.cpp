@@ -98,9 +98,9 @@ void add_migrate_database(CLI::App& app, int& status) {
   command->add_option("--to", options->to, "The same, of one without tables")->required();
   command->add_flag("--json", options->control.json, "Print the result as JSON, and no progress");
   command->footer(
-      "Stop the node first. Whoever is interrupted types the same again: it goes on where it was. At the end "
-      "every\n"
-      "table is compared on both sides. As the user of the node, who must own the file.\n"
+      "Stop the node first (systemctl stop tagring.socket tagring). Whoever is interrupted types the same\n"
+      "again: it goes on where it was. At the end every table is compared on both sides. As the user of the\n"
+      "node, who must own the file.\n"
       "Example:\n"
       "  sudo -u tagring tagring migrate-database --from /var/lib/tagring/tagring.db --to "
       "postgresql:///tagring\n"

@@ -144,8 +144,10 @@ Result<PostgresLink> begin_session(const std::string& dsn) {
   TRY(PostgresLink link, connect(dsn));
   TRY(const std::optional<LockHolder> other, take_lock(link.get()));
   if (!other) return link;
-  return fail(ErrorCode::kUnavailable,
-              in_use(link.get(), *other) + ". Does the node run already? Stop it first");
+  return fail(
+      ErrorCode::kUnavailable,
+      in_use(link.get(), *other) +
+          ". Does the node run already? Stop it first, and tagring.socket, which would start it again");
 }
 
 Result<PostgresLink> await_session(const std::string& dsn, const StandingBy& told) {

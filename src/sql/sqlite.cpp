@@ -249,7 +249,9 @@ Result<std::unique_ptr<Backend>> open_sqlite(const std::string& path, const std:
   if (auto set = opened->execute(kPragmas); !set) {
     if ((sqlite3_errcode(handle) & 0xFF) == SQLITE_BUSY) {
       return fail(ErrorCode::kUnavailable,
-                  path + " is in use by another process. Does the node run already? Stop it first");
+                  path +
+                      " is in use by another process. Does the node run already? Stop it first, and "
+                      "tagring.socket, which would start it again");
     }
     return fail(set.error().code, fmt::format("{} cannot be used: {}", path, sqlite3_errmsg(handle)));
   }

@@ -1,6 +1,7 @@
 #include "machine/owner.hpp"
 
 #include <cstdlib>
+#include <fstream>
 #include <gmock/gmock.h>
 #include <unistd.h>
 
@@ -39,6 +40,34 @@ TEST_F(OwnedFolder, RootDoesNotWriteIntoAnothersAndIsToldWhatToType) {
   EXPECT_THAT(refused.error().message, HasSubstr("\"runuser -u nobody -- tagring run --config a.toml\""));
   give_to(kUnnamed);
   EXPECT_THAT(check_runner(path_, "a.toml").error().message, HasSubstr("setpriv --reuid 54321 "));
+}
+
+// A node of several processes here, and one with a socket there, as systemctl enable leaves links.
+TEST_F(OwnedFolder, TheUnitsThatStartWithTheMachineAreStartedAndStopped) {
+  const auto write = [this](const std::filesystem::path& file) {
+    std::filesystem::create_directories((path_ / file).parent_path());
+    std::ofstream(path_ / file) << "";
+    return path_ / file;
+  };
+  const std::string config = write("etc/tagring/tagring.toml");
+  EXPECT_EQ(how_to_start(path_, config, path_), "tagring run --config " + config);
+  EXPECT_EQ(how_to_stop(config, path_), "");
+  write("lib/systemd/system/tagring.service");
+  EXPECT_EQ(how_to_start(path_, config, path_), "systemctl start tagring");
+  EXPECT_EQ(how_to_stop(write("other.toml"), path_), "");
+  const std::filesystem::path wanted = "etc/systemd/system/multi-user.target.wants";
+  write(wanted / "ssh.service");
+  const auto service = write(wanted / "tagring.service");
+  const auto socket = write("etc/systemd/system/sockets.target.wants/tagring.socket");
+  EXPECT_EQ(how_to_start(path_, config, path_), "systemctl start tagring.socket tagring");
+  EXPECT_EQ(how_to_stop(config, path_), "systemctl stop tagring.socket tagring");
+  std::filesystem::remove(service);
+  std::filesystem::remove(socket);
+  write(wanted / "tagring-core@10.0.0.5:7946.service");
+  EXPECT_EQ(how_to_start(path_, config, path_), "systemctl start tagring-core@10.0.0.5:7946");
+  write(wanted / "tagring-front@10.0.0.5:7947.service");
+  EXPECT_EQ(how_to_stop(config, path_),
+            "systemctl stop tagring-front@10.0.0.5:7947 tagring-core@10.0.0.5:7946");
 }
 
 }  // namespace

@@ -35,6 +35,9 @@ def main():
     names = re.findall(r"alert: (\w+)", alerts)
     check("the runbook has each alert, and no other", headings == names, (headings, names))
     check("each alert leads there", re.findall(r"runbook.md#(\w+)", alerts) == [name.lower() for name in names])
+    texts = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md"), *(ROOT / "src").rglob("*.cpp")]
+    stops = [found for path in texts for found in re.findall(r"systemctl (?:stop|disable --now)((?:\s+tagring[\w.@-]*)+)", path.read_text())]
+    check("what stops the node stops its socket, too, which would start it again", stops and all("tagring.socket" in units.split() for units in stops), stops)
     if not shutil.which("promtool"):
         print("skipped: promtool (Debian's prometheus) is not installed")
     else:
