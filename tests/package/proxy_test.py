@@ -1,5 +1,5 @@
 """The examples of docs/proxy.md, as they stand there, with the nginx, HAProxy and Caddy of Debian 12 in front of a real node: requests
-arrive, the node hears who they are from whatever the visitor pretends, and WebSockets get through."""
+arrive, the node hears who they are from whatever the visitor pretends, as Mastodon's nginx does, and WebSockets get through."""
 
 import grp
 import json
@@ -17,6 +17,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 BINARY = Path(os.environ.get("TAGRING_BINARY") or ROOT / "build" / "release" / "tagring")
 HOST = "tags.example.org"
+MASTODON = "social.example.org"
 VISITOR = "127.0.0.7"
 counts = {True: 0, False: 0}
 
@@ -51,7 +52,7 @@ class Place:
         self.folder = Path(folder)
         self.folder.chmod(0o755)
         self.public, self.inner, self.other = free_port(), free_port(), free_port()
-        subprocess.run([ROOT / "demo/ca.sh", self.folder / "certs", HOST], check=True)
+        subprocess.run([ROOT / "demo/ca.sh", self.folder / "certs", HOST, MASTODON], check=True)
         self.certificate, self.key = (self.folder / "certs" / f"{HOST}.{end}" for end in ["pem", "key"])
         both = self.folder / "certificates"
         both.mkdir()
@@ -97,9 +98,18 @@ def nginx(place, code):
     return ["nginx", "-p", place.folder, "-c", file, "-e", "stderr"]
 
 
+def mastodon(place):
+    """Its nginx, with what the document says, and whom it takes for its visitor."""
+    lines = re.findall(r"^    (listen 127.*;|set_real_ip_from .*;|real_ip_header .*;)", (ROOT / "docs/proxy.md").read_text(), re.M)
+    server = f"{place.fill(' '.join(lines))} ssl_certificate {place.folder}/certs/{MASTODON}.pem; ssl_certificate_key {place.folder}/certs/{MASTODON}.key;"
+    file = place.write("mastodon.conf", f"daemon off;\npid {place.folder}/mastodon.pid;\nerror_log stderr;\nevents {{}}\n"
+                       f'http {{ access_log off; server {{ {server} location / {{ return 200 "$remote_addr"; }} }} }}')
+    return ["nginx", "-p", place.folder, "-c", file, "-e", "stderr"]
+
+
 def haproxy(place, code):
     mode = "http" if "mode http" in code else "tcp"
-    nobody = f"\nbackend mastodon\n  mode {mode}\n  server none 127.0.0.1:{place.other}\n"
+    nobody = "" if "backend mastodon" in code else f"\nbackend mastodon\n  mode {mode}\n  server none 127.0.0.1:{place.other}\n"
     return ["haproxy", "-db", "-f", place.write("haproxy.cfg", f"defaults\n  timeout connect 5s\n  timeout client 60s\n  timeout server 60s\n{code}{nobody}")]
 
 
@@ -108,9 +118,9 @@ def caddy(place, code):
     return ["caddy", "run", "--adapter", "caddyfile", "--config", place.write("Caddyfile", f"{{\n  admin off\n  auto_https off\n}}\n{code}")]
 
 
-def curl(place, path, *options):
+def curl(place, path, *options, host=HOST):
     return subprocess.run(["curl", "-sS", "--http1.1", "--max-time", "20", "--interface", VISITOR, "--cacert", place.folder / "certs/ca.pem",
-                           "--resolve", f"{HOST}:{place.public}:127.0.0.1", *options, f"https://{HOST}:{place.public}{path}"], capture_output=True, text=True)
+                           "--resolve", f"{host}:{place.public}:127.0.0.1", *options, f"https://{host}:{place.public}{path}"], capture_output=True, text=True)
 
 
 def wait_for(condition, processes, seconds=60):
@@ -175,6 +185,10 @@ def example(name, parts, place):
             done = curl(place, "/tagring/v1/reach", *options)
             you = json.loads(done.stdout or "{}").get("you")
             check(f"{name}: {what} is known by its address", you == VISITOR, (you, done.stderr))
+        if "certificate" in parts["toml"] and shutil.which("nginx"):
+            processes.append(subprocess.Popen([str(part) for part in mastodon(place)], stdout=log, stderr=log, env=environment))
+            arrives = wait_for(lambda: curl(place, "/", host=MASTODON).stdout == VISITOR, processes, seconds=20)
+            check(f"{name}: Mastodon knows its visitors by their addresses", arrives, (curl(place, "/", host=MASTODON), (place.folder / "log").read_text()[-1000:]))
         if "certificate" not in parts["toml"]:
             looks_at_the_proxys_certificate(name, place, processes[-1])
         done = curl(place, "/api/v1/streaming?stream=hashtag&tag=caturday", "-i", "-N", "--max-time", "3", "-H", "Connection: Upgrade", "-H", "Upgrade: websocket",
