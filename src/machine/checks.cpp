@@ -189,6 +189,17 @@ std::int64_t room_on(const health::Disk& disk) {
   return static_cast<std::int64_t>(disk.free) - static_cast<std::int64_t>(disk.size / 100 * kReservePercent);
 }
 
+Result<void> check_room(const health::Disk& disk, std::uint64_t bytes) {
+  const std::int64_t room = room_on(disk);
+  if (room > 0 && static_cast<std::uint64_t>(room) > bytes) return {};
+  return fail(
+      ErrorCode::kUnavailable,
+      fmt::format("there is no room for {} more: {} are free beside the last {} % of the disk, which the "
+                  "node keeps off",
+                  amount(bytes), amount(static_cast<std::uint64_t>(std::max<std::int64_t>(room, 0))),
+                  kReservePercent));
+}
+
 Task<Checks> look_at_machine(config::Config config, std::filesystem::path config_file,
                              net::Resolver* resolver, const Clock* clock) {
   Checks checks;

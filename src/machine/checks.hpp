@@ -26,6 +26,8 @@ inline constexpr const char* kBeforeRestore = ".before-restore";
 [[nodiscard]] std::optional<health::Disk> disk_of(const std::filesystem::path& data);
 // Bytes that the data may still grow by before it gets at the reserve; less than 0 beyond that.
 [[nodiscard]] std::int64_t room_on(const health::Disk& disk);
+// kUnavailable: so much more would get at the reserve, and a node that runs would let its history go for it.
+[[nodiscard]] Result<void> check_room(const health::Disk& disk, std::uint64_t bytes);
 // Whether there is enough for a history of so many bytes at most.
 [[nodiscard]] health::Check judge(const health::Disk& disk, std::uint64_t history_max);
 

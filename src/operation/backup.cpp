@@ -238,14 +238,19 @@ Result<std::string> look_into(const std::filesystem::path& copy, int version) {
   return key_in(connection);
 }
 
+// What was there stays beside it.
 Result<void> check_room(const std::filesystem::path& folder, const std::filesystem::path& file) {
   std::error_code error;
   const std::uintmax_t size = std::filesystem::file_size(file, error);
-  const std::filesystem::space_info space = std::filesystem::space(folder, error);
-  if (error || space.available > size) return {};
-  return fail(ErrorCode::kUnavailable,
-              fmt::format("there is no room for it in {}: it has {} bytes, and {} are free", folder.string(),
-                          size, space.available));
+  const auto disk = machine::disk_of(folder);
+  if (error || !disk) return {};
+  if (const Result<void> fits = machine::check_room(*disk, size); !fits)
+    return fail(
+        fits.error().code,
+        fmt::format("{}: {}. Make room: former restores have set aside what is called \"*{}*\" there; "
+                    "what is there now may be moved away, too",
+                    folder.string(), fits.error().message, machine::kBeforeRestore));
+  return {};
 }
 
 // Who restores it may be root; the node that uses it is not.

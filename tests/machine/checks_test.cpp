@@ -15,6 +15,20 @@ TEST(Disk, TheLastTenthIsForOthers) {
   EXPECT_EQ(room_on({100 * kGigabyte, 4 * kGigabyte, 0}), -static_cast<std::int64_t>(6 * kGigabyte));
 }
 
+// A restore that ended there was a node that let its history go at once.
+TEST(Disk, HasNoRoomForWhatGetsAtTheReserve) {
+  const health::Disk disk{100 * kGigabyte, 30 * kGigabyte, 0};
+  EXPECT_TRUE(check_room(disk, 19 * kGigabyte));
+  const Result<void> refused = check_room(disk, 20 * kGigabyte);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::kUnavailable);
+  EXPECT_EQ(refused.error().message,
+            "there is no room for 20.0 GB more: 20.0 GB are free beside the last 10 % of the disk, which the "
+            "node keeps off");
+  EXPECT_THAT(check_room({100 * kGigabyte, 4 * kGigabyte, 0}, 1).error().message,
+              HasSubstr("0.0 MB more: 0.0 MB are free"));
+}
+
 TEST(Disk, IsBadFromTheReserveOn) {
   EXPECT_TRUE(judge({100 * kGigabyte, 11 * kGigabyte, kGigabyte}, 10 * kGigabyte).ok);
   const health::Check full = judge({100 * kGigabyte, 10 * kGigabyte, kGigabyte}, 10 * kGigabyte);
