@@ -60,7 +60,7 @@ Daemon::Daemon(config::Config config, std::filesystem::path config_file, bool js
       pool_(std::max(2U, std::thread::hardware_concurrency())),
       workers_(pool_.get_executor()),
       clock_(loop_.get_executor()),
-      log_(Log::to_stderr(config_.log_level, config_.log_format, &clock_)),
+      log_(Log::to_stderr(config_.log_level, config_.log_format, &clock_, machine::stderr_is_journal())),
       database_watch_(config_, json_, clock_, log_),
       budget_(config_.budgets, clock_),
       doors_(config_, config_file_, budget_, {pool_.get_executor(), loop_.get_executor()}, clock_),

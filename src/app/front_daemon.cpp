@@ -26,7 +26,7 @@ FrontDaemon::FrontDaemon(config::Config config, std::filesystem::path config_fil
       workers_(pool_.get_executor()),
       look_workers_(look_pool_.get_executor()),
       clock_(loop_.get_executor()),
-      log_(Log::to_stderr(config_.log_level, config_.log_format, &clock_)),
+      log_(Log::to_stderr(config_.log_level, config_.log_format, &clock_, machine::stderr_is_journal())),
       budget_(config_.budgets, clock_),
       doors_(config_, config_file_, budget_, {pool_.get_executor(), loop_.get_executor()}, clock_),
       resolver_(resolver_options(config_, budget_)) {}

@@ -11,6 +11,7 @@ namespace tagring {
 namespace {
 
 constexpr std::array kNames = {"debug", "info", "warn", "error", "off"};
+constexpr std::array kPriorities = {"<7>", "<6>", "<4>", "<3>", ""};  // sd-daemon(3)
 
 // Quoted where logfmt needs it; control characters become spaces, so that a stranger cannot forge a line.
 std::string quoted(std::string_view value) {
@@ -42,9 +43,13 @@ std::optional<LogFormat> log_format_from(std::string_view name) {
   return std::nullopt;
 }
 
-Log Log::to_stderr(LogLevel least, LogFormat format, const Clock* clock) {
-  return Log([](LogLevel, const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); }, least,
-             format, clock);
+Log Log::to_stderr(LogLevel least, LogFormat format, const Clock* clock, bool with_priority) {
+  return Log(
+      [with_priority](LogLevel level, const std::string& line) {
+        const char* priority = with_priority ? kPriorities[static_cast<std::size_t>(level)] : "";
+        std::fprintf(stderr, "%s%s\n", priority, line.c_str());
+      },
+      least, format, clock);
 }
 
 void Log::write(LogLevel level, std::string_view event, Fields fields) {

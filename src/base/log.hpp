@@ -47,7 +47,9 @@ class Log {
   explicit Log(Sink sink, LogLevel least = LogLevel::kInfo, LogFormat format = LogFormat::kLogfmt,
                const Clock* clock = nullptr)
       : sink_(std::move(sink)), least_(least), format_(format), clock_(clock) {}
-  static Log to_stderr(LogLevel least, LogFormat format = LogFormat::kLogfmt, const Clock* clock = nullptr);
+  // `with_priority`: each line begins with its level as the journal takes it, "<4>", and leaves it out.
+  static Log to_stderr(LogLevel least, LogFormat format = LogFormat::kLogfmt, const Clock* clock = nullptr,
+                       bool with_priority = false);
   static Log off() {
     return Log([](LogLevel, const std::string&) {}, LogLevel::kOff);
   }

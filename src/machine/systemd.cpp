@@ -6,8 +6,10 @@
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -59,6 +61,14 @@ std::vector<InheritedSocket> inherited_sockets() {
     all.push_back(std::move(socket));
   }
   return all;
+}
+
+bool stderr_is_journal() {
+  const char* journal = std::getenv("JOURNAL_STREAM");  // NOLINT(concurrency-mt-unsafe)
+  struct stat status{};
+  // A program that this one's parent starts has the variable, too, wherever its stderr goes.
+  return journal != nullptr && ::fstat(STDERR_FILENO, &status) == 0 &&
+         journal == fmt::format("{}:{}", status.st_dev, status.st_ino);
 }
 
 std::optional<Duration> watchdog_interval() {

@@ -22,6 +22,8 @@ struct InheritedSocket {
 };
 // Those that were handed over; they are closed in programs that this one starts.
 [[nodiscard]] std::vector<InheritedSocket> inherited_sockets();
+// What is written to stderr goes to the journal, which takes a priority from the begin of each line.
+[[nodiscard]] bool stderr_is_journal();
 // How often at least "WATCHDOG=1" is expected; none if it is not.
 [[nodiscard]] std::optional<Duration> watchdog_interval();
 
