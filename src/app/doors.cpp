@@ -98,6 +98,7 @@ Result<void> Doors::open_outside(const HttpHandler& handler) {
   }
   if (!config_.is_plain() || config_.listen_socket.empty()) {
     outside.bind_address = config_.listen_address.value_or(config_.address);
+    outside.or_any = !config_.listen_address;
     outside.port = config_.listen_port;
     outside.certificate_file = config_.certificate;
     outside.key_file = config_.key;

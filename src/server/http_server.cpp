@@ -60,7 +60,7 @@ std::unexpected<Error> cannot_listen(std::string_view where, const error_code& e
   return fail(ErrorCode::kUnavailable, fmt::format("cannot listen on {}: {}", where, error.message()));
 }
 
-Result<void> open_tcp(Acceptor<Tcp>& acceptor, const Tcp::endpoint& endpoint) {
+Result<void> open_tcp(Acceptor<Tcp>& acceptor, const Tcp::endpoint& endpoint, bool or_any) {
   const std::string where = fmt::format("{} port {}", endpoint.address().to_string(), endpoint.port());
   error_code error;
   acceptor.open(endpoint.protocol(), error);
@@ -68,6 +68,8 @@ Result<void> open_tcp(Acceptor<Tcp>& acceptor, const Tcp::endpoint& endpoint) {
   acceptor.set_option(Tcp::acceptor::reuse_address(true), error);
   if (endpoint.address().is_v6()) acceptor.set_option(asio::ip::v6_only(false), error);
   acceptor.bind(endpoint, error);
+  if (or_any && error == boost::system::errc::address_not_available)
+    acceptor.bind({endpoint.protocol(), endpoint.port()}, error);
   if (error) return cannot_listen(where, error);
   acceptor.listen(asio::socket_base::max_listen_connections, error);
   if (error) return cannot_listen(where, error);
@@ -210,7 +212,7 @@ Result<void> HttpServer::Impl::open() {
   if (options.inherited >= 0) {
     TRY_VOID(adopt(options.inherited, tcp, local));
   } else {
-    TRY_VOID(open_tcp(tcp, to_endpoint(options.bind_address, options.port)));
+    TRY_VOID(open_tcp(tcp, to_endpoint(options.bind_address, options.port), options.or_any));
   }
   error_code error;
   port = tcp.local_endpoint(error).port();

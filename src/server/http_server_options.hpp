@@ -34,6 +34,8 @@ struct HttpServerOptions {
   proxies::Networks trusted_proxies = {};
   // Connections of theirs begin with a PROXY header (proxies/proxy_header.hpp), or are closed.
   bool proxy_protocol = false;
+  // Where this machine does not have `bind_address`, as behind translation of addresses: all of that family.
+  bool or_any = false;
 };
 
 }  // namespace tagring::server

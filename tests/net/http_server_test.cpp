@@ -594,6 +594,20 @@ TEST_F(NetTest, SaysThatThePortIsTaken) {
   EXPECT_EQ(second.error().code, ErrorCode::kUnavailable);
 }
 
+// As in a container, and behind a router that translates addresses.
+TEST_F(NetTest, WhereTheAddressIsNotOfThisMachineItListensOnAllIfItMay) {
+  auto options = server_options();
+  options.bind_address = *IpAddress::parse("192.0.2.1");  // for documents, so nobody's
+  const auto refused = server::HttpServer::start(options, io.get_executor(), loop.get_executor(), echo);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::kUnavailable);
+  options.or_any = true;
+  serve(options, echo);
+  const auto response = send(call("GET", "/"));
+  ASSERT_TRUE(response) << response.error().message;
+  EXPECT_EQ(response->status, 200);
+}
+
 class ControlSocketTest : public PlainServerTest {
  protected:
   static server::HttpServerOptions local() {
