@@ -79,15 +79,16 @@ void note_mode(const std::filesystem::path& path, unsigned forbidden, std::strin
   what_to_do += fmt::format("{}chmod {} {}", what_to_do.empty() ? "" : "; ", mend, path.string());
 }
 
-// Of what the node has made, what another user owns: root wrote it, and the node cannot open it any more.
-std::string owned_by_others(const std::filesystem::path& data) {
-  const std::optional<Owner> own = owner_of(data);
+// The folder and what the node has made there, so far as another user owns it: root wrote it, and the node
+// cannot open it.
+std::string owned_by_others(const std::filesystem::path& data, const Owner& own) {
+  std::vector<std::filesystem::path> all = {data};
+  for (const char* name : kDatabaseFiles) all.push_back(data / name);
   std::string files;
-  if (!own || own->user == 0) return files;
-  for (const char* name : kDatabaseFiles) {
-    const std::optional<Owner> other = owner_of(data / name);
-    if (other && other->user != own->user)
-      files += fmt::format("{}{}", files.empty() ? "" : " ", (data / name).string());
+  for (const std::filesystem::path& file : all) {
+    const std::optional<Owner> other = owner_of(file);
+    if (other && other->user != own.user)
+      files += fmt::format("{}{}", files.empty() ? "" : " ", file.string());
   }
   return files;
 }
@@ -113,11 +114,11 @@ Check look_at_permissions(const config::Config& config, const std::filesystem::p
   if (!config.is_plain()) note_mode(config.key, S_IRWXO | S_IWGRP, "640", found, what_to_do);
   const bool has_password = !config.mastodon_database_dsn.empty() || !config.postgres.empty();
   note_mode(config_file, S_IWGRP | S_IWOTH | (has_password ? S_IROTH : 0U), "640", found, what_to_do);
-  if (const std::string files = owned_by_others(config.data); !files.empty()) {
-    const Owner own = *owner_of(config.data);
+  const Owner own = node_user(config.data, config_file).value_or(Owner());
+  if (const std::string files = owned_by_others(config.data, own); own.user != 0 && !files.empty()) {
     const std::string user = own.name.empty() ? fmt::format("{}", own.user) : own.name;
     return bad("permissions",
-               fmt::format("{}: of another user than the folder, {}, who cannot open it", files, user),
+               fmt::format("{}: of another user than the node's, {}, who cannot write there", files, user),
                fmt::format("chown {}: {}, and start the node as that user", user, files));
   }
   if (const std::string what = not_writable(config.data); !what.empty()) {

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <fmt/ranges.h>
+#include <fstream>
 #include <functional>
 #include <pwd.h>
 #include <set>
+#include <string_view>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -19,10 +21,21 @@ constexpr const char* kUnitsFile = "etc/tagring/tagring.toml";
 constexpr std::array kUnits = {"etc/systemd/system/tagring.service", "usr/lib/systemd/system/tagring.service",
                                "lib/systemd/system/tagring.service"};
 
-bool has_unit(const std::string& config_file, const fs::path& root) {
+// The unit that runs the node; empty if none does.
+fs::path unit_of(const std::string& config_file, const fs::path& root) {
   std::error_code error;
-  return fs::equivalent(config_file, root / kUnitsFile, error) &&
-         std::ranges::any_of(kUnits, [&](const char* unit) { return fs::exists(root / unit, error); });
+  if (!fs::equivalent(config_file, root / kUnitsFile, error)) return {};
+  const auto* const unit =
+      std::ranges::find_if(kUnits, [&](const char* path) { return fs::exists(root / path, error); });
+  return unit == kUnits.end() ? fs::path() : root / *unit;
+}
+
+std::string user_in(const fs::path& unit) {
+  constexpr std::string_view kUser = "User=";
+  std::ifstream text(unit);
+  for (std::string line; std::getline(text, line);)
+    if (line.starts_with(kUser)) return line.substr(kUser.size());
+  return {};
 }
 
 // Those that start with the machine, as systemctl takes them: of a node of several processes, what runs here
@@ -63,14 +76,24 @@ std::optional<Owner> owner_of(const fs::path& path) {
   return owner;
 }
 
+std::optional<Owner> node_user(const fs::path& data, const std::string& config_file, const fs::path& root) {
+  std::optional<Owner> owner = owner_of(data);
+  if (owner && owner->user != 0) return owner;
+  const std::string name = user_in(unit_of(config_file, root));
+  const passwd* user = name.empty()
+                           ? nullptr
+                           : ::getpwnam(name.c_str());  // NOLINT(concurrency-mt-unsafe): there is one thread
+  return user == nullptr ? owner : Owner{.user = user->pw_uid, .group = user->pw_gid, .name = name};
+}
+
 std::string how_to_start(const fs::path& data, const std::string& config_file, const fs::path& root) {
-  if (has_unit(config_file, root)) return "systemctl start " + units_here(root);
+  if (!unit_of(config_file, root).empty()) return "systemctl start " + units_here(root);
   const std::optional<Owner> owner = owner_of(data);
   return start_as(owner.value_or(Owner{.user = ::geteuid(), .group = 0, .name = {}}), config_file);
 }
 
 std::string how_to_stop(const std::string& config_file, const fs::path& root) {
-  return has_unit(config_file, root) ? "systemctl stop " + units_here(root) : "";
+  return unit_of(config_file, root).empty() ? "" : "systemctl stop " + units_here(root);
 }
 
 Result<void> check_runner(const fs::path& data, const std::string& config_file) {

@@ -19,6 +19,11 @@ struct Owner {
 // None if there is no such file or folder, or it cannot be seen.
 [[nodiscard]] std::optional<Owner> owner_of(const std::filesystem::path& path);
 
+// Who runs the node: whose its data is; of a folder that is root's or is not there yet, the user of the unit.
+[[nodiscard]] std::optional<Owner> node_user(const std::filesystem::path& data,
+                                             const std::string& config_file,
+                                             const std::filesystem::path& root = "/");
+
 // What somebody who sits here types to start the node. Below `root` is where systemd has its units.
 [[nodiscard]] std::string how_to_start(const std::filesystem::path& data, const std::string& config_file,
                                        const std::filesystem::path& root = "/");

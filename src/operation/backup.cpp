@@ -8,7 +8,6 @@
 #include <optional>
 #include <set>
 #include <sys/sendfile.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "client/ask.hpp"
@@ -18,6 +17,7 @@
 #include "db/schema.hpp"
 #include "http/url.hpp"
 #include "machine/checks.hpp"
+#include "machine/owner.hpp"
 #include "operation/commands.hpp"
 #include "sql/connection.hpp"
 
@@ -254,11 +254,15 @@ Result<void> check_room(const std::filesystem::path& folder, const std::filesyst
 }
 
 // Who restores it may be root; the node that uses it is not.
-Result<void> give_to_owner_of(const std::filesystem::path& folder, const std::filesystem::path& file) {
-  struct stat status{};
-  if (::stat(folder.c_str(), &status) != 0) return cannot("read", folder, errno);
-  if (::geteuid() != 0) return {};
-  if (::chown(file.c_str(), status.st_uid, status.st_gid) != 0) return cannot("own", file, errno);
+Result<void> give_to_node(const config::Config& config, const std::string& config_file,
+                          const std::filesystem::path& file) {
+  const std::optional<machine::Owner> user = machine::node_user(config.data, config_file);
+  if (::geteuid() != 0 || !user) return {};
+  for (const std::filesystem::path& each : {config.data, file}) {
+    const std::optional<machine::Owner> owner = machine::owner_of(each);
+    if (owner && owner->user != user->user && ::chown(each.c_str(), user->user, user->group) != 0)
+      return cannot("own", each, errno);
+  }
   return {};
 }
 
@@ -319,7 +323,7 @@ Result<json::object> restore_from(const BackupOptions& options) {
     return undo(
         {ErrorCode::kCorrupt, fmt::format("{} is no whole backup: {}", options.file, key.error().message)});
   const bool is_other = is_of_another_node(former, *key);
-  TRY_VOID(give_to_owner_of(config.data, fresh));
+  TRY_VOID(give_to_node(config, options.control.config, fresh));
   const Result<bool> taken_over = take_over(config, fresh);
   if (!taken_over) return undo(taken_over.error());
   TRY_VOID(sql::sync(fresh));

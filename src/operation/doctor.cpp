@@ -42,7 +42,7 @@ Unreadable unreadable(const config::Config& config, const std::string& file) {
   const std::vector<std::string> tokens = {config.admin_token_file, config.followed_tags_tokens};
   for (const std::string& path : tokens)
     if (!path.empty()) files.push_back(path);
-  const std::optional<machine::Owner> user = machine::owner_of(config.data);
+  const std::optional<machine::Owner> user = machine::node_user(config.data, file);
   if (::geteuid() != 0 || !user || user->user == 0 || user->name.empty()) return {};
   Unreadable all;
   std::vector<std::string> mends;

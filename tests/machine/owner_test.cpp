@@ -42,6 +42,22 @@ TEST_F(OwnedFolder, RootDoesNotWriteIntoAnothersAndIsToldWhatToType) {
   EXPECT_THAT(check_runner(path_, "a.toml").error().message, HasSubstr("setpriv --reuid 54321 "));
 }
 
+// Made by "sudo mkdir", or by a restore to where there was none: the unit's user is to write there.
+TEST_F(OwnedFolder, OfRootOrNotThereYetIsForTheUserOfTheUnit) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root may give folders away";
+  std::filesystem::create_directories(path_ / "etc/tagring");
+  std::filesystem::create_directories(path_ / "lib/systemd/system");
+  const std::string config = path_ / "etc/tagring/tagring.toml";
+  std::ofstream(std::filesystem::path(config)) << "";
+  EXPECT_EQ(node_user(path_, config, path_)->user, 0U);
+  std::ofstream(path_ / "lib/systemd/system/tagring.service") << "[Service]\nUser=nobody\nGroup=nogroup\n";
+  EXPECT_EQ(node_user(path_, config, path_)->user, kNobody);
+  EXPECT_EQ(node_user(path_ / "not there yet", config, path_)->name, "nobody");
+  EXPECT_FALSE(node_user(path_ / "not there yet", "a.toml", path_));
+  give_to(kUnnamed);
+  EXPECT_EQ(node_user(path_, config, path_)->user, kUnnamed);
+}
+
 // A node of several processes here, and one with a socket there, as systemctl enable leaves links.
 TEST_F(OwnedFolder, TheUnitsThatStartWithTheMachineAreStartedAndStopped) {
   const auto write = [this](const std::filesystem::path& file) {

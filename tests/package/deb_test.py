@@ -302,6 +302,11 @@ def is_backed_up(machine):
     copy.unlink()
     check("root restores it", done.returncode == 0, done.stderr)
     check("and it is the node's", machine.owner("/var/lib/tagring/tagring.db") == "tagring:tagring 600", machine.owner("/var/lib/tagring/tagring.db"))
+    machine.run("chown", "root:root", "/var/lib/tagring")
+    report = json.loads(machine.run("tagring", "doctor", "--json").stdout)
+    what_to_do = {one["name"]: one for one in report["checks"]}["permissions"].get("what_to_do", "")
+    check("doctor sees that the node's user may not write to a folder of root", "chown tagring: /var/lib/tagring" in what_to_do, what_to_do)
+    machine.run("chown", "tagring:tagring", "/var/lib/tagring")
 
 
 def identity(machine):
