@@ -27,15 +27,15 @@ Result<std::string> origin_in(sql::Connection& copy) {
 
 Result<bool> take_over_in_transaction(sql::Connection& copy, std::string_view origin,
                                       std::string_view former) {
-  TRY(const int version, version_of(copy));
-  if (version != kSchemaVersion)
-    return fail(ErrorCode::kInvalid,
-                "it is of an older version: start the old node with this program, and make another copy");
   TRY(const std::string owner, origin_in(copy));
   if (owner == origin) return false;
   if (owner != former)
     return fail(ErrorCode::kInvalid, fmt::format("it is a copy of what {} has, and this node goes on for {}",
                                                  owner.empty() ? "a node without a name" : owner, former));
+  TRY(const int version, version_of(copy));
+  if (version != kSchemaVersion)
+    return fail(ErrorCode::kInvalid,
+                "it is of an older version: start the old node with this program, and make another copy");
   TRY_VOID(copy.execute(kStaysBehind));
   return true;
 }

@@ -65,6 +65,17 @@ TEST_F(NewName, TheNodesOwnBackupIsLeftAsItIs) {
   EXPECT_EQ(count("SELECT count(*) FROM followers"), 1);
 }
 
+// The start of the node brings it up to date; of what another node had, nobody knows yet what is to stay
+// there.
+TEST_F(NewName, AnOlderVersionIsRefusedOfTheFormerNodeOnly) {
+  run("DELETE FROM migrations WHERE version = (SELECT max(version) FROM migrations)");
+  EXPECT_FALSE(take_over(copy, kOld, "https://older.example").value_or(true));
+  const Result<bool> refused = take_over(copy, kNew, kOld);
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message.find("of an older version"), std::string::npos);
+  EXPECT_EQ(count("SELECT count(*) FROM followers"), 1);
+}
+
 TEST_F(NewName, ACopyOfAnotherNodeIsRefused) {
   const Result<bool> refused = take_over(copy, kNew, "https://else.example");
   ASSERT_FALSE(refused);
