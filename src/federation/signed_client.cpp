@@ -1,11 +1,11 @@
 #include "federation/signed_client.hpp"
 
-#include <algorithm>
 #include <charconv>
 #include <fmt/format.h>
 #include <optional>
 
 #include "base/bytes.hpp"
+#include "base/printable.hpp"
 #include "fediverse/links.hpp"
 #include "fediverse/vocabulary.hpp"
 #include "followers/header.hpp"
@@ -150,9 +150,7 @@ Task<Result<SignedClient::Document>> SignedClient::fetch(std::string url) {
 }
 
 std::string why_not(const Error& error) {
-  std::string line(cut_utf8(error.message.empty() ? to_string(error.code) : error.message, kReasonMax));
-  std::ranges::replace_if(line, [](unsigned char c) { return c < 0x20 || c == 0x7F; }, ' ');
-  return line;
+  return printable(cut_utf8(error.message.empty() ? to_string(error.code) : error.message, kReasonMax));
 }
 
 std::string why_not(const Result<HttpResponse>& response) {

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "base/counted.hpp"
+#include "http/http_error.hpp"
 #include "http/url.hpp"
 #include "proxies/client_address.hpp"
 #include "proxies/networks.hpp"
@@ -113,6 +114,7 @@ Task<Check> Doctor::look_from_outside(OtherNodes others) {
     co_return well("reachable", "there is no other node in this network yet that could try");
   std::string failures;
   bool does_one_answer = false;
+  bool did_one_try = false;
   for (const std::string& origin : others.origins) {
     const Result<IpAddress> seen = co_await reach_.ask(origin);
     if (seen) {
@@ -120,6 +122,7 @@ Task<Check> Doctor::look_from_outside(OtherNodes others) {
       co_return well("reachable", fmt::format("{} reached {} at {}", origin, patient_.config.origin(),
                                               patient_.config.address.text()));
     }
+    did_one_try = did_one_try || is_unanswered(seen.error());
     failures += fmt::format("{}{}: {}", failures.empty() ? "" : "; ", origin, seen.error().message);
     const Result<Duration> clock = co_await reach_.clock_of(origin);
     does_one_answer = does_one_answer || clock;
@@ -127,6 +130,11 @@ Task<Check> Doctor::look_from_outside(OtherNodes others) {
   if (!does_one_answer)
     co_return bad("reachable", fmt::format("no other node can be asked: {}", failures),
                   "see that this machine may connect to port 443 of others; it may be that these are down");
+  // One that could not fetch the key with which the question is signed has tried, too.
+  if (!did_one_try)
+    co_return bad("reachable", fmt::format("no other node would try: {}", failures),
+                  "see what they have against the question: a clock that is wrong, a block, or that it was "
+                  "asked too often, which passes in five minutes");
   co_return bad(
       "reachable", failures,
       fmt::format("let port {} of {} in through the firewall and any forwarder in front, and see that "

@@ -3,7 +3,9 @@
 #include <array>
 #include <fmt/format.h>
 
+#include "base/bytes.hpp"
 #include "base/json.hpp"
+#include "base/printable.hpp"
 
 namespace tagring {
 namespace {
@@ -12,6 +14,8 @@ constexpr std::array kErrorCodes = {ErrorCode::kInvalid,    ErrorCode::kNotFound
                                     ErrorCode::kDenied,     ErrorCode::kTooLarge, ErrorCode::kNotOwner,
                                     ErrorCode::kBusy,       ErrorCode::kTimedOut, ErrorCode::kUnavailable,
                                     ErrorCode::kSuperseded, ErrorCode::kCorrupt};
+
+constexpr std::size_t kMessageMax = 1000;  // bytes
 
 }  // namespace
 
@@ -22,7 +26,8 @@ std::string encode_error(const Error& error) {
 Error decode_error(int status, std::string_view body) {
   const Result<json::object> object = json::parse_object(body);
   const std::string name = object ? json::text_of(*object, "error") : "";
-  const std::string message = object ? json::text_of(*object, "message") : "";
+  const std::string written = object ? json::text_of(*object, "message") : "";
+  const std::string message = printable(cut_utf8(written, kMessageMax));
   for (const ErrorCode code : kErrorCodes) {
     if (name == to_string(code)) return {code, message};
   }

@@ -10,7 +10,8 @@
 namespace tagring {
 
 std::string encode_error(const Error& error);
-// The error that an answer with a status other than 200 holds; by the status if the body does not say.
+// The error that an answer with a status other than 200 holds; by the status if the body does not say. The
+// message is whoever's: it is cut, and fit for a terminal.
 Error decode_error(int status, std::string_view body);
 int http_status(ErrorCode code);
 // Nobody answered, or with 5xx or 429: who asks again may get an answer.

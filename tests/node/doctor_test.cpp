@@ -204,6 +204,21 @@ TEST_F(DoctorTest, WhoAnswersAndCannotComeInBlamesTheWayInAndWhoIsDownDoesNot) {
   EXPECT_THAT(json::text_of(check("reachable"), "what_to_do"), HasSubstr("firewall"));
 }
 
+TEST_F(DoctorTest, WhoRefusesToTryDoesNotBlameTheWayIn) {
+  config::Config other = config();
+  other.bootstrap = {"https://other.example"};
+  start(std::move(other));
+  internet.answers["https://other.example" + std::string(health::Reach::kPath)] =
+      [](const HttpCall& call) -> Result<HttpResponse> {
+    if (call.method == "GET") return with_status(200, R"({"now": 1})");
+    return with_status(403, R"({"error": "denied", "message": "the signature is of tomorrow"})");
+  };
+  const json::object refused = check("reachable");
+  EXPECT_FALSE(refused.at("ok").as_bool());
+  EXPECT_THAT(detail(refused), HasSubstr("the signature is of tomorrow"));
+  EXPECT_THAT(json::text_of(refused, "what_to_do"), HasSubstr("a clock that is wrong"));
+}
+
 TEST_F(DoctorTest, WhatIsAmissIsLookedAtAgainSoon) {
   start_on_machine();
   const auto problems = [this] { return status().at("problems").as_array().size(); };

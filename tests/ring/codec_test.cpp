@@ -285,6 +285,15 @@ TEST(RingCodec, EveryErrorArrives) {
   }
 }
 
+// A terminal obeys ESC and CSI, and 1 MB fills it.
+TEST(RingCodec, WhatAnErrorSaysIsFitForATerminal) {
+  const auto said = [](const std::string& message) {
+    return decode_error(403, encode_error({ErrorCode::kDenied, message})).message;
+  };
+  EXPECT_EQ(said("\x1b[2Ja\nb\u009b1mc\u202ed"), " [2Ja b 1mc d");
+  EXPECT_LE(said(std::string(1U << 20U, 'a')).size(), 1000U);
+}
+
 TEST(RingCodec, StatusesAreAsDocumented) {
   EXPECT_EQ(http_status(ErrorCode::kInvalid), 400);
   EXPECT_EQ(http_status(ErrorCode::kDenied), 403);
