@@ -55,6 +55,11 @@ def main():
             archive.extractall(unpacked)
             code = subprocess.run(["cmake", "--list-presets"], cwd=next(Path(unpacked).iterdir()), capture_output=True, text=True)
             check("it can be configured", "release" in code.stdout, code.stdout + code.stderr)
+            # Where there is no git, nor a binary of which to say more.
+            deb = next(Path(unpacked).iterdir()) / "tools/deb"
+            code = subprocess.run([sys.executable, "-c", deb.read_text().rpartition("\nmain()")[0].replace("__file__", repr(str(deb))) + "\nprint(commit_time())"],
+                                  capture_output=True, text=True, env={"PATH": "/nonexistent"})
+            check("the package of it has the time of the commit", code.stdout.strip() == git("log", "-1", "--format=%ct").strip(), code.stdout + code.stderr)
     print(f"{counts[True]} passed, {counts[False]} failed")
     sys.exit(1 if counts[False] else 0)
 
