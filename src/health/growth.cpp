@@ -75,6 +75,12 @@ std::vector<Sizes> parse_samples(std::string_view text) {
   return samples;
 }
 
+// What a file system of a pool, as of ZFS, may have changes with each write of any of them.
+bool is_of_same_disk(const Sizes& one, const Sizes& other) {
+  const auto [less, more] = std::minmax(one.disk, other.disk);
+  return more - less <= more / 10;
+}
+
 }  // namespace
 
 std::optional<Forecast> forecast(const std::vector<Sizes>& samples, std::uint64_t history_max) {
@@ -82,7 +88,7 @@ std::optional<Forecast> forecast(const std::vector<Sizes>& samples, std::uint64_
   const Sizes& last = samples.back();
   std::vector<Sizes> same;
   for (const Sizes& s : samples)
-    if (s.disk == last.disk) same.push_back(s);
+    if (is_of_same_disk(s, last)) same.push_back(s);
   if (last.at - same.front().at < kLeast) return std::nullopt;
   Forecast found{.days_seen = static_cast<std::int64_t>(days_between(same.front().at, last.at)),
                  .bytes_a_day = -slope(same, [](const Sizes& s) { return static_cast<double>(s.room); })};

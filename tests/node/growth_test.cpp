@@ -78,6 +78,15 @@ TEST(Forecast, SamplesOfAnotherDiskDoNotCount) {
   EXPECT_FALSE(health::forecast(samples, kNoLimit));
 }
 
+TEST(Forecast, ADiskWhoseSizeChangesALittleIsTheSame) {
+  std::vector<Sizes> samples = line(20, 50'000'000'000, 1'000'000'000);
+  const auto before = health::forecast(samples, kNoLimit);
+  for (std::size_t i = 0; i < samples.size(); ++i) samples[i].disk -= i * (kDisk / 1000);
+  const auto found = health::forecast(samples, kNoLimit);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->disk_full_in_days, before->disk_full_in_days);
+}
+
 // A disk that fills up by 1 GB a day.
 class GrowingMachine final : public health::Machine {
  public:
