@@ -221,6 +221,9 @@ def main():
         with tempfile.TemporaryDirectory() as folder:
             example(name, parts, Place(folder))
     check("all examples are tested", tested == 5, tested)
+    # Debian's file has 50 s, and each backend may have its own.
+    http = [code for parts in examples().values() for code in [parts.get("haproxy", "")] if "mode http" in code]
+    check("HAProxy waits for requests of a minute", http and all(re.search(r"timeout server (\d+)s", code) and int(re.search(r"timeout server (\d+)s", code)[1]) > 60 for code in http), http)
     print(f"{counts[True]} passed, {counts[False]} failed")
     sys.exit(1 if counts[False] else 0)
 
