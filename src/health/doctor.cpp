@@ -23,6 +23,20 @@ constexpr std::uint64_t kNamedEnough = 50;  // of several proxies, one may still
 constexpr std::size_t kAskedMax = 3;
 constexpr std::size_t kHostsMax = 10'000;
 
+// That uses the node and is below that host, as the server of a domain may be; empty if there is none.
+std::string connected_below(const json::array& instances, const std::string& host) {
+  for (const json::value& element : instances) {
+    const json::object& instance = element.get_object();
+    const std::string name = json::text_of(instance, "host");
+    bool is_accepted = false;
+    json::for_each(json::find(instance, "links"), [&](const json::value& link) {
+      is_accepted = is_accepted || link.get_object().at("accepted").get_bool();
+    });
+    if (is_accepted && is_same_or_below(name, host)) return name;
+  }
+  return {};
+}
+
 }  // namespace
 
 Task<void> Doctor::stop() {
@@ -226,7 +240,8 @@ Checks Doctor::look_at_instances() const {
   Checks checks = look_at_own_blocked();
   std::map<std::string, unsigned> refusing;  // by host
   for (const auto& [inbox, times] : patient_.announcer.refusing()) refusing[host_of(inbox)] += times;
-  for (const json::value& element : patient_.instances.list()) {
+  const json::array instances = patient_.instances.list();
+  for (const json::value& element : instances) {
     const json::object& instance = element.get_object();
     const std::string host = json::text_of(instance, "host");
     if (is_kept_away(instance, host)) continue;
@@ -248,7 +263,10 @@ Checks Doctor::look_at_instances() const {
               "ask its administrator whether this node, or its hashtags, are blocked there"));
       continue;
     }
-    if (links == 0 && taken == taken_.end()) {
+    const std::string below = links == 0 ? connected_below(instances, host) : "";
+    if (!below.empty()) {
+      checks.push_back(well(name, "is connected as " + below));
+    } else if (links == 0 && taken == taken_.end()) {
       checks.push_back({name, true, "may use this node as a relay, and does not yet", add});
     } else if (links > 0 && !is_accepted) {
       checks.push_back(bad(name, "waits to be allowed", "tagring instance allow " + host));

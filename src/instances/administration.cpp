@@ -1,6 +1,6 @@
 // What the administrator sees and decides.
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <set>
 #include <string_view>
 
@@ -187,15 +187,25 @@ const Link* Instances::link_of(const std::string& host) const {
   return nullptr;
 }
 
+// Who means the server of a domain may have named the domain.
+std::unexpected<Error> Instances::has_no_relay(const std::string& host) const {
+  std::set<std::string> below;
+  for (const auto& [key, link] : links_)
+    if (is_same_or_below(link.host, host) && link_of(link.host) != nullptr) below.insert(link.host);
+  if (!below.empty())
+    return fail(ErrorCode::kNotFound, fmt::format("{} itself does not use this node as a relay, but {} does: "
+                                                  "name that",
+                                                  host, fmt::join(below, " and ")));
+  return fail(
+      ErrorCode::kNotFound,
+      fmt::format("{} does not use this node as a relay yet: its administrator adds {} (or, where "
+                  "there are no relays, as in GoToSocial, people follow hashtags: docs/gotosocial.md)",
+                  host, identity_.shared_inbox()));
+}
+
 Task<Result<void>> Instances::subscribe(std::string host, std::vector<std::string> tags) {
   const Link* link = link_of(host);
-  if (link == nullptr) {
-    co_return fail(
-        ErrorCode::kNotFound,
-        fmt::format("{} does not use this node as a relay yet: its administrator adds {} (or, where "
-                    "there are no relays, as in GoToSocial, people follow hashtags: docs/gotosocial.md)",
-                    host, identity_.shared_inbox()));
-  }
+  if (link == nullptr) co_return has_no_relay(host);
   const auto permission = decision(host);
   if (!permission || !permission->receives) {
     co_return fail(ErrorCode::kDenied,
@@ -226,7 +236,7 @@ bool Instances::has_tag_relay(const std::string& actor, const Tag& tag) const {
 
 Task<Result<void>> Instances::unsubscribe(std::string host, std::vector<std::string> tags) {
   const Link* link = link_of(host);
-  if (link == nullptr) co_return fail(ErrorCode::kNotFound, host + " does not use this node as a relay");
+  if (link == nullptr) co_return has_no_relay(host);
   co_return co_await drop_tags(link->actor, std::move(tags));
 }
 

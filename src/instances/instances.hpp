@@ -210,6 +210,7 @@ class Instances {
   void forget(const Link& link);
   [[nodiscard]] bool follows_own_actor(const Link& link) const;
   [[nodiscard]] const Link* link_of(const std::string& host) const;
+  [[nodiscard]] std::unexpected<Error> has_no_relay(const std::string& host) const;
   Task<Result<void>> settle(Link link);
   Task<Result<void>> accept(Link link);
   Task<Result<void>> drop(Link link);

@@ -271,6 +271,16 @@ TEST_F(DoctorTest, AnInstanceOfItsOwnThatIsBlockedIsBad) {
   EXPECT_THAT(control("/doctor").body, Not(HasSubstr("is blocked")));
 }
 
+TEST_F(DoctorTest, AnInstanceIsConnectedByItsServerBelowIt) {
+  const std::string own = config().instances.front();
+  EXPECT_THAT(detail(check("instance " + own)), HasSubstr("does not yet"));
+  const Author server = make_author("https://social." + own + "/actor");
+  EXPECT_EQ(post_signed(follow_text(server, {"https://www.w3.org/ns/activitystreams#Public"}), server).status,
+            202);
+  settle();
+  EXPECT_EQ(detail(check("instance " + own)), "is connected as social." + own);
+}
+
 TEST(ChangedSettings, KnowADatabaseByMoreThanItsHost) {
   config::Config before;
   before.mastodon_database_host = "social.example";

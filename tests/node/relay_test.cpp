@@ -94,6 +94,16 @@ TEST_F(Relaying, AMastodonThatWasAllowedIsAcceptedWithItsWholeFollow) {
   EXPECT_EQ(answers[0].at("object"), json::value(json::parse_object(follow).value()));
 }
 
+TEST_F(Relaying, WhoNamesADomainIsToldOfItsServer) {
+  EXPECT_THAT(subscribe("home.example", {"cats"}).body, HasSubstr("its administrator adds"));
+  add_relay(make_application("https://social.home.example/actor", "https://social.home.example/inbox"),
+            kEverybody);
+  const HttpResponse refused = subscribe("home.example", {"cats"});
+  EXPECT_EQ(refused.status, 404);
+  EXPECT_THAT(refused.body, HasSubstr("but social.home.example does: name that"));
+  EXPECT_EQ(subscribe("social.home.example", {"cats"}).status, 200);
+}
+
 TEST_F(Relaying, AStrangerWaitsForTheAdministrator) {
   add_relay(mastodon, kEverybody);
   EXPECT_THAT(internet.posted_to(mastodon.inbox), IsEmpty());
