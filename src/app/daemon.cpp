@@ -346,7 +346,14 @@ Task<health::Check> Daemon::look_at_standby() {
 Task<health::Check> Daemon::look_at_proxys_certificate() {
   HttpCall call("GET", *Url::parse(config_.origin() + "/livez"), clock_.now() + kOwnOriginTimeout);
   const Result<HttpResponse> answer = co_await http_->send(std::move(call));
-  if (answer) co_return health::well("certificate", "the proxy in front shows one that others take");
+  if (answer && answer->certificate) {
+    proxys_certificate_until_ = answer->certificate->until;
+    co_return machine::judge_lifetime(answer->certificate->from, answer->certificate->until,
+                                      clock_.wall_now(), "the proxy in front shows one that others take,",
+                                      "see why it was not renewed (certbot renew, or the log of Caddy), and "
+                                      "that the proxy takes a new one");
+  }
+  if (answer) co_return health::well("certificate", "the proxy in front has it");
   const std::string& because = answer.error().message;
   if (because.contains("certificate"))
     co_return health::bad(

@@ -43,6 +43,7 @@ class Daemon final : public health::Machine {
   [[nodiscard]] std::optional<health::Disk> disk() const override;
   [[nodiscard]] std::optional<std::int64_t> room() const override;
   [[nodiscard]] std::optional<WallTime> certificate_until() const override {
+    if (config_.is_plain()) return proxys_certificate_until_;
     return doors_.certificate() ? std::optional(doors_.certificate()->until) : std::nullopt;
   }
   [[nodiscard]] std::optional<json::array> fronts() const override {
@@ -86,6 +87,7 @@ class Daemon final : public health::Machine {
   std::size_t copies_ = 0;  // that are being written; at most one
   std::uint64_t copies_made_ = 0;
   Instant upgrade_told_;
+  std::optional<WallTime> proxys_certificate_until_;  // as it was seen last
   std::unique_ptr<db::Stores> stores_;
   std::unique_ptr<net::BeastHttpClient> http_;
   std::unique_ptr<InsideClient> inside_http_;

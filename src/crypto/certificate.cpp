@@ -46,12 +46,6 @@ Result<Certificate> read_chain(const std::string& file, STACK_OF(X509) * others)
   return own;
 }
 
-WallTime to_wall(const ASN1_TIME* time) {
-  std::tm parts{};
-  if (ASN1_TIME_to_tm(time, &parts) != 1) return {};
-  return WallTime(std::chrono::seconds(::timegm(&parts)));
-}
-
 CertificateFacts facts_of(X509* own) {
   CertificateFacts facts;
   facts.from = to_wall(X509_get0_notBefore(own));
@@ -101,6 +95,12 @@ std::unexpected<Error> refuse(int reason, X509* at, const CertificateFacts& fact
 }
 
 }  // namespace
+
+WallTime to_wall(const ASN1_TIME* time) {
+  std::tm parts{};
+  if (ASN1_TIME_to_tm(time, &parts) != 1) return {};
+  return WallTime(std::chrono::seconds(::timegm(&parts)));
+}
 
 Result<CertificateFacts> check_certificate(const std::string& chain, const std::string& authorities,
                                            const std::string& host, WallTime now) {

@@ -8,7 +8,12 @@
 #include "base/result.hpp"
 #include "base/time.hpp"
 
+struct asn1_string_st;
+
 namespace tagring::crypto {
+
+// A time that OpenSSL read in a certificate.
+[[nodiscard]] WallTime to_wall(const asn1_string_st* time);
 
 struct CertificateFacts {
   WallTime from;

@@ -72,6 +72,12 @@ struct HttpResponse {
   // With status 101: whoever is behind `stream` speaks the protocol, and has answered with `headers`. What
   // follows is passed on as it is, both ways.
   bool is_tunnel = false;
+  // Received over TLS: from when and until when the certificate of the other side is good.
+  struct Lifetime {
+    WallTime from;
+    WallTime until;
+  };
+  std::optional<Lifetime> certificate = std::nullopt;
 };
 
 // It may be taken another time: 429, and what the server is to blame for.

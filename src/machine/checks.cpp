@@ -152,13 +152,15 @@ Check look_at_certificate(const config::Config& config, WallTime now) {
   if (const auto both = net::make_server_tls(config.certificate, config.key); !both)
     return bad("certificate", both.error().message,
                "listen.key is to be the private key of listen.certificate");
-  const auto days = std::chrono::duration_cast<std::chrono::days>(facts->until - now).count();
-  const std::string until = fmt::format("for {} until {}", config.host, to_rfc3339(facts->until));
-  if (now > facts->late_from()) {
-    return bad("certificate", fmt::format("{}: {} days are left", until, days),
-               "see why it was not renewed (certbot renew); the node takes a new one by itself");
-  }
-  return well("certificate", until);
+  return judge_lifetime(facts->from, facts->until, now, "for " + config.host,
+                        "see why it was not renewed (certbot renew); the node takes a new one by itself");
+}
+
+Check judge_lifetime(WallTime from, WallTime until, WallTime now, std::string_view is, std::string mend) {
+  const std::string detail = fmt::format("{} until {}", is, to_rfc3339(until));
+  if (now <= crypto::CertificateFacts{from, until, {}}.late_from()) return well("certificate", detail);
+  const auto days = std::chrono::duration_cast<std::chrono::days>(until - now).count();
+  return bad("certificate", fmt::format("{}: {} days are left", detail, days), std::move(mend));
 }
 
 std::optional<health::Disk> disk_of(const std::filesystem::path& data) {

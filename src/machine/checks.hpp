@@ -3,6 +3,8 @@
 
 #include <filesystem>
 #include <optional>
+#include <string>
+#include <string_view>
 
 #include "base/task.hpp"
 #include "base/time.hpp"
@@ -33,6 +35,10 @@ inline constexpr const char* kBeforeRestore = ".before-restore";
 
 // Certificate and key, as the configuration names them.
 [[nodiscard]] health::Check look_at_certificate(const config::Config& config, WallTime now);
+
+// Of one that others take: whether it is renewed in time. `is` begins what is said of it.
+[[nodiscard]] health::Check judge_lifetime(WallTime from, WallTime until, WallTime now, std::string_view is,
+                                           std::string mend);
 
 // All of it: certificate, dns, disk, permissions. Nothing outlives the task.
 [[nodiscard]] Task<health::Checks> look_at_machine(config::Config config, std::filesystem::path config_file,

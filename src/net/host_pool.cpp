@@ -56,7 +56,11 @@ bool Connection::is_quiet() {
 
 Task<Exchange> Connection::run(std::shared_ptr<Connection> self,
                                std::shared_ptr<const OutgoingMessage> message, ExchangeLimits limits) {
-  if (self->tls_) co_return co_await exchange(self->tls_.get(), &self->buffer_, std::move(message), limits);
+  if (self->tls_) {
+    Exchange done = co_await exchange(self->tls_.get(), &self->buffer_, std::move(message), limits);
+    if (done.response) done.response->certificate = lifetime_of_peer(self->tls_->native_handle());
+    co_return done;
+  }
   co_return co_await exchange(&*self->plain_, &self->buffer_, std::move(message), limits);
 }
 

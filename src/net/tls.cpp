@@ -9,6 +9,7 @@
 #include <openssl/x509v3.h>
 #include <string_view>
 
+#include "crypto/certificate.hpp"
 #include "http/ip.hpp"
 
 namespace tagring::net {
@@ -101,6 +102,13 @@ bool expect_host(void* ssl_handle, const std::string& host) {
   if (IpAddress::parse(name)) return X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), name.c_str()) == 1;
   SSL_set_hostflags(ssl, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
   return SSL_set1_host(ssl, name.c_str()) == 1 && SSL_set_tlsext_host_name(ssl, name.c_str()) == 1;
+}
+
+std::optional<HttpResponse::Lifetime> lifetime_of_peer(const void* ssl_handle) {
+  const X509* shown = SSL_get0_peer_certificate(static_cast<const SSL*>(ssl_handle));
+  if (shown == nullptr) return std::nullopt;
+  return HttpResponse::Lifetime{crypto::to_wall(X509_get0_notBefore(shown)),
+                                crypto::to_wall(X509_get0_notAfter(shown))};
 }
 
 }  // namespace tagring::net

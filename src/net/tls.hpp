@@ -2,9 +2,11 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/result.hpp"
+#include "http/message.hpp"
 
 namespace boost::asio::ssl {
 class context;
@@ -27,5 +29,8 @@ using TlsContext = std::shared_ptr<boost::asio::ssl::context>;
 // name (SNI). IP addresses, in brackets or not, are compared with the certificate's addresses. False if out
 // of memory.
 [[nodiscard]] bool expect_host(void* ssl, const std::string& host);
+
+// Of the certificate that the other side of `ssl` (an SSL*) has shown.
+[[nodiscard]] std::optional<HttpResponse::Lifetime> lifetime_of_peer(const void* ssl);
 
 }  // namespace tagring::net

@@ -113,7 +113,7 @@ class PostCache {
     bool stale = false;                           // forgotten while it was being fetched
     bool named = false;                           // waits, or is fetched, for one who named it
     std::optional<Instant> outdated_until = {};   // see outdated_until()
-    Instant nowhere_until;                        // see note_nowhere()
+    Instant nowhere_until = {};                   // see note_nowhere()
   };
 
   [[nodiscard]] const Entry* find(Kind kind, const std::string& uri) const;

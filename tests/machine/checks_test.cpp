@@ -9,6 +9,19 @@ using ::testing::HasSubstr;
 
 constexpr std::uint64_t kGigabyte = 1'000'000'000;
 
+TEST(Certificate, IsBadWhenItShouldLongHaveBeenRenewed) {
+  const WallTime from{std::chrono::days(20'000)};
+  const WallTime until = from + std::chrono::days(90);
+  const auto after = [&](int days) {
+    return judge_lifetime(from, until, from + std::chrono::days(days), "for tags.example.org", "renew it");
+  };
+  EXPECT_TRUE(after(75).ok);
+  EXPECT_THAT(after(75).detail, HasSubstr("for tags.example.org until 20"));
+  EXPECT_FALSE(after(81).ok);
+  EXPECT_THAT(after(81).detail, HasSubstr(": 9 days are left"));
+  EXPECT_EQ(after(81).what_to_do, "renew it");
+}
+
 TEST(Disk, TheLastTenthIsForOthers) {
   EXPECT_EQ(room_on({100 * kGigabyte, 30 * kGigabyte, 0}), static_cast<std::int64_t>(20 * kGigabyte));
   EXPECT_EQ(room_on({100 * kGigabyte, 10 * kGigabyte, 0}), 0);

@@ -594,6 +594,18 @@ TEST_F(NetTest, SaysThatThePortIsTaken) {
   EXPECT_EQ(second.error().code, ErrorCode::kUnavailable);
 }
 
+TEST_F(NetTest, AnAnswerSaysUntilWhenTheCertificateIsGood) {
+  serve(echo);
+  const WallTime now = system_wall_now();
+  for (int i = 0; i < 2; ++i) {  // the second one comes over the same connection
+    const auto response = send(call("GET", "/"));
+    ASSERT_TRUE(response && response->certificate);
+    EXPECT_LT(response->certificate->from, now);
+    EXPECT_GT(response->certificate->until, now + std::chrono::hours(23));
+    EXPECT_LE(response->certificate->until, now + std::chrono::hours(24));
+  }
+}
+
 // As in a container, and behind a router that translates addresses.
 TEST_F(NetTest, WhereTheAddressIsNotOfThisMachineItListensOnAllIfItMay) {
   auto options = server_options();
