@@ -32,7 +32,7 @@ bool AskedHosts::was_gone(const std::string& url) const {
   const auto record = records_.find(host_of(url));
   if (record == records_.end()) return false;
   const Record& known = record->second;
-  const auto gone = known.gone.find(url);
+  const auto gone = known.gone.find(crypto::sha256(url));
   const Duration remembered = clock_.now() < known.known_until ? kGoneFromKnown : kGone;
   return gone != known.gone.end() && clock_.now() - gone->second < remembered;
 }
@@ -59,8 +59,9 @@ bool AskedHosts::make_up_for_gone(const std::string& host) {
 
 void AskedHosts::gone(const std::string& url) {
   Record& known = record(host_of(url));
-  if (!known.gone.contains(url)) make_room(known.gone, kGoneMax);
-  known.gone[url] = clock_.now();
+  const crypto::Hash256 place = crypto::sha256(url);
+  if (!known.gone.contains(place)) make_room(known.gone, kGoneMax);
+  known.gone[place] = clock_.now();
 }
 
 void AskedHosts::found_nothing(const std::string& url) {

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "base/time.hpp"
+#include "crypto/hash.hpp"
 
 namespace tagring::belief {
 
@@ -52,8 +53,8 @@ class AskedHosts {
     Instant silent_until;
     Instant known_until;  // something was there
     unsigned in_vain = 0;
-    std::size_t posts = 0;                // found there, less those that are gone
-    std::map<std::string, Instant> gone;  // by URL, when
+    std::size_t posts = 0;                    // found there, less those that are gone
+    std::map<crypto::Hash256, Instant> gone;  // when; by the URL's hash, since a URL may be long
   };
   Record& record(const std::string& host);
 

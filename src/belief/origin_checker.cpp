@@ -46,12 +46,14 @@ OriginChecker::OriginChecker(budget::Manager& budget, federation::SignedClient& 
       posts_in_turn_(runtime.clock, runtime.executor),
       authors_in_turn_(runtime.clock, runtime.executor) {}
 
-bool OriginChecker::Post::has(const Tag& tag) const { return std::ranges::find(tags, tag) != tags.end(); }
+bool OriginChecker::Post::has(const Tag& tag) const {
+  return std::ranges::find(tags, crypto::sha256(tag.canonical())) != tags.end();
+}
 
 const OriginChecker::Post* OriginChecker::fetched_within(Duration time, const Claim& claim) const {
-  const auto post = posts_.find(claim.uri);
-  const bool is_there =
-      post != posts_.end() && clock_.now() - post->second.at < time && post->second.author == claim.author;
+  const auto post = posts_.find(crypto::sha256(claim.uri));
+  const bool is_there = post != posts_.end() && clock_.now() - post->second.at < time &&
+                        post->second.author == crypto::sha256(claim.author);
   return is_there ? &post->second : nullptr;
 }
 
@@ -77,7 +79,7 @@ bool OriginChecker::is_borne_out(const Claim& claim) const {
 }
 
 bool OriginChecker::was_edited(const std::string& uri) const {
-  const auto post = posts_.find(uri);
+  const auto post = posts_.find(crypto::sha256(uri));
   return post != posts_.end() && post->second.edited.has_value();
 }
 
@@ -182,7 +184,11 @@ Task<OriginChecker::Verdict> OriginChecker::judge_post(Claim claim) {
   if (const Post* post = known(claim))
     co_return Verdict{Answer{.published = post->published.value_or(claim.published),
                              .changed = changed_by(claim, post->edited, clock_.now())}};
-  if (const Post* post = refuting(claim)) co_return Verdict{contradicted(claim), post->as_of};
+  if (const Post* post = refuting(claim)) {
+    // What is said of how it was published is not of later than that was fetched.
+    const bool is_of_first = !claim.removed && claim.changed == WallTime();
+    co_return Verdict{contradicted(claim), is_of_first ? Instant::max() : post->as_of};
+  }
   if (hosts_.was_gone(claim.uri)) {
     if (claim.removed)
       co_return Verdict{Answer{.published = claim.published, .gone = true, .changed = claim.changed}};
@@ -260,7 +266,8 @@ Result<Answer> OriginChecker::read_post(const Claim& claim, const json::object& 
   const Result<fediverse::Note> note =
       fediverse::parse_note(document, claim.author, clock_.wall_now(), limits);
   if (!note) return unread(claim, note.error());
-  const auto before = posts_.find(claim.uri);
+  const crypto::Hash256 place = crypto::sha256(claim.uri);
+  const auto before = posts_.find(place);
   const bool is_again = before != posts_.end() && clock_.now() - before->second.at < Contested::kLookEvery;
   if (note->id == claim.uri) note_there(claim, is_again);
   const bool offered =
@@ -269,15 +276,19 @@ Result<Answer> OriginChecker::read_post(const Claim& claim, const json::object& 
   const auto published = dated ? std::optional(note->published) : std::nullopt;
   const bool is_edited = note->updated && *note->updated > note->published;
   const auto edited = is_edited ? note->updated : std::nullopt;
-  Post post{claim.author, {}, published, {}, as_of, clock_.now()};
+  Post post{crypto::sha256(claim.author), {}, published, {}, as_of, clock_.now()};
   if (offered) {
-    post.tags = note->tags;
+    for (const Tag& tag : note->tags) post.tags.push_back(crypto::sha256(tag.canonical()));
     post.edited = edited;
   }
   post.refuted = post.has(claim.tag) == claim.removed;
   const bool refuted = post.refuted;
-  if (before == posts_.end()) make_room(posts_, kRememberedMax);
-  posts_.insert_or_assign(claim.uri, std::move(post));
+  if (before == posts_.end() && posts_.size() >= kPostsMax) {
+    std::erase_if(posts_,
+                  [now = clock_.now()](const auto& old) { return now - old.second.at >= kRemembered; });
+    make_room(posts_, kPostsMax);
+  }
+  posts_.insert_or_assign(place, std::move(post));
   if (refuted) return contradicted(claim);
   return Answer{.published = published.value_or(claim.published),
                 .changed = changed_by(claim, edited, as_of)};

@@ -17,6 +17,7 @@
 #include "belief/contested.hpp"
 #include "belief/standing.hpp"
 #include "budget/manager.hpp"
+#include "crypto/hash.hpp"
 #include "federation/signed_client.hpp"
 #include "fediverse/consent.hpp"
 #include "hashtag/tag.hpp"
@@ -98,9 +99,10 @@ class OriginChecker {
     Result<Answer> answer;
     Instant as_of = Instant::max();
   };
-  struct Post {  // that is there, and by that author
-    std::string author;
-    std::vector<Tag> tags;  // none of what is not public
+  static constexpr std::size_t kPostsMax = 6'000;  // some 2 kB each, if they have all hashtags that one may
+  struct Post {                                    // that is there, and by that author
+    crypto::Hash256 author;
+    std::vector<crypto::Hash256> tags;  // none of what is not public
     std::optional<WallTime> published;
     std::optional<WallTime> edited;
     Instant as_of;
@@ -136,8 +138,8 @@ class OriginChecker {
   budget::Manager& budget_;
   federation::SignedClient& client_;
   Clock& clock_;
-  std::map<std::string, Wishes> wishes_;  // by author
-  std::map<std::string, Post> posts_;     // by URI
+  std::map<std::string, Wishes> wishes_;   // by author
+  std::map<crypto::Hash256, Post> posts_;  // by the URI's hash: URIs are as long as whoever makes them likes
   AskedHosts hosts_;
   std::map<std::pair<Tag, std::string>, Absent> absent_;  // by hashtag and URI
   Standing standing_;

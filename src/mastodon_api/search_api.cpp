@@ -197,7 +197,7 @@ Task<Result<bool>> SearchApi::is_in_history(std::shared_ptr<const posts::Post> p
       co_return true;
   }
   if (unread) co_return std::unexpected(*std::move(unread));
-  posts_.note_nowhere(post->uri);
+  if (looked_at > 0) posts_.note_nowhere(post->uri);
   co_return false;
 }
 

@@ -68,6 +68,20 @@ Task<Result<void>> RelayPlaces::check_asker(Tag tag, std::string origin, unsigne
   co_return co_await check_place(std::move(tag), std::move(origin), index, of);
 }
 
+Task<Result<void>> RelayPlaces::check_signer(Tag tag, std::string origin, unsigned relays) {
+  const Error none{ErrorCode::kNotOwner, origin + " is no relay of the hashtag"};
+  if (rings_.is_blocked_at(origin)) co_return std::unexpected(none);
+  const budget::Share share(&budget_, budget::Resource::kClaims, budget_.who(host_of(origin)));
+  if (!share.is_granted()) co_return fail(ErrorCode::kBusy, "too many look-ups at a time; ask again soon");
+  const RingId key = tag.key();
+  for (unsigned i = 0; i < relays; ++i) {
+    const Result<ring::Owner> owner =
+        co_await rings_.of(Ring::kRelay).find_owner(replica_key(key, i, relays));
+    if (owner && owner->contact.origin() == origin) co_return Result<void>();
+  }
+  co_return std::unexpected(none);
+}
+
 Task<RelayPlaces::Found> RelayPlaces::find(Tag tag) {
   Found found;
   const unsigned relays = hints_.of(tag);

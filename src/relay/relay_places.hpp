@@ -47,6 +47,8 @@ class RelayPlaces {
   [[nodiscard]] Task<Result<void>> check_place(Tag tag, std::string origin, unsigned index, unsigned of);
   // The same of one that asks, at the expense of that one.
   [[nodiscard]] Task<Result<void>> check_asker(Tag tag, std::string origin, unsigned index, unsigned of);
+  // kNotOwner unless that node is one of so many relays, at its expense.
+  [[nodiscard]] Task<Result<void>> check_signer(Tag tag, std::string origin, unsigned relays);
 
   struct Found {
     std::vector<ring::Contact> relays;

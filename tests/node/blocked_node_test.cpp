@@ -215,6 +215,25 @@ TEST_F(Neighbour, IsAskedWhetherItLeavesBeforeAnythingIsCopied) {
   EXPECT_EQ(asked_from.size(), 2 * pages);
 }
 
+TEST_F(Neighbour, HandsOverNoMoreThanTheRingSaysItOwns) {
+  join(near);
+  const RingId own = self(Ring::kStorage).id;
+  RingId named = near.id;
+  std::set<std::string> asked_from;
+  internet.answers[at("/tagring/v1/transfer")] = [&](const HttpCall& one) {
+    const json::object question = json::parse_object(one.body).value();
+    if (question.at("kind") == "leaving")
+      return with_status(200, json::serialize(json::object{{"from", named.hex()}, {"to", near.id.hex()}}));
+    if (question.at("kind") == "sets") asked_from.insert(json::get_string(question, "from").value_or(""));
+    return with_status(200, R"({"items":[]})");
+  };
+  EXPECT_EQ(say_that_it_leaves().status, 200);
+  named = own - RingId::power_of_two(9);
+  settle(std::chrono::minutes(2));
+  EXPECT_EQ(say_that_it_leaves().status, 200);
+  EXPECT_THAT(asked_from, ElementsAre(own.hex()));
+}
+
 TEST_F(Neighbour, IsTakenOverFromOnceAtATime) {
   join(near);
   internet.calls.clear();

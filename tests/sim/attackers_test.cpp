@@ -71,6 +71,25 @@ TEST_F(Tokens, OfANodeThatIsNoRelayEnlargeNothing) { EXPECT_EQ(relays_after(toke
 
 TEST_F(Tokens, SignedInTheNameOfARelayEnlargeNothing) { EXPECT_EQ(relays_after(token(good, bad)), kAtRest); }
 
+TEST_F(Tokens, ThatAreForgedHaveNobodyLookedUp) {
+  redundancy::OverloadToken forged = token(good, bad);
+  forged.relays = 64;
+  forged.signature = world.key(bad).sign(forged.signed_text("tagring"));
+  const auto looked_up = [&] {
+    std::uint64_t all = 0;
+    for (std::size_t i = 0; i < kNodes; ++i) {
+      const auto& counters = world.node(i).rings().of(Ring::kRelay).counters();
+      all += counters.lookups + counters.cached;
+    }
+    return all;
+  };
+  const std::uint64_t begun = looked_up();
+  world.loop.run_for(std::chrono::seconds(20));
+  const std::uint64_t at_rest = looked_up() - begun;
+  EXPECT_EQ(relays_after(forged), kAtRest);
+  EXPECT_LT(looked_up() - begun - at_rest, at_rest + 100) << "64 of each who is shown it";
+}
+
 TEST_F(Tokens, KeptFromAnEarlierOverloadEnlargeNothing) {
   EXPECT_EQ(relays_after(token(good, good, std::chrono::minutes(2))), kAtRest);
 }
