@@ -114,8 +114,8 @@ class Authenticator {
   signatures::SignaturePolicy policy_;
   const std::function<Task<Result<void>>(std::string)> save_ahead_;
   const Latest taken_before_;  // this start
-  Latest ahead_;        // that are to be on disk
-  Latest ahead_saved_;  // that are
+  Latest ahead_;               // that are to be on disk
+  Latest ahead_saved_;         // that are
   RemoteKeys& actors_;
   Clock& clock_;
   const Instant started_;
