@@ -61,7 +61,7 @@ Task<Result<void>> Announcer::load() {
   // By a clock that is right something was accepted lately; one that is not may have been set while the node
   // was down.
   CO_TRY(const std::uint64_t lately, co_await store_.feed_start(clock_.wall_now() - kBelievedAfter));
-  if (last_seq_ > 0 && lately >= last_seq_) next_prune_ = clock_.now() + kBelievedAfter;
+  if (last_seq_ > 0 && lately >= last_seq_) believed_at_ = clock_.now() + kBelievedAfter;
   for (const auto& [destination, cursor] : cursors) {
     Inbox& inbox = inbox_of(destination);
     inbox.acknowledged = cursor.acknowledged;
@@ -341,11 +341,11 @@ Task<void> Announcer::upkeep() {
     const Instant next = clock_.now() + kSaveEvery;
     co_await clock_.sleep_until(next);
     co_await save_cursors();
-    if (clock_.now() < next_prune_ || !is_clock_steady()) continue;
+    if (clock_.now() < next_prune_) continue;
     next_prune_ = clock_.now() + kPruneEvery;
     reaches_most_ = reaches_most();
     forget_left();
-    co_await prune();
+    if (is_clock_steady()) co_await prune();
   }
 }
 
@@ -372,8 +372,8 @@ bool Announcer::is_clock_steady() {
   const bool is_first = wall_at_ == WallTime();
   wall_at_ = now;
   steady_at_ = clock_.now();
-  if (!is_first && (set_by > kSetBy || set_by < -kSetBy)) next_prune_ = clock_.now() + kBelievedAfter;
-  return clock_.now() >= next_prune_;
+  if (!is_first && (set_by > kSetBy || set_by < -kSetBy)) believed_at_ = clock_.now() + kBelievedAfter;
+  return clock_.now() >= believed_at_;
 }
 
 Task<void> Announcer::save_cursors() {

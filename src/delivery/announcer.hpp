@@ -189,6 +189,7 @@ class Announcer {
   std::uint64_t last_seq_ = 0;
   std::uint64_t delivered_ = 0;
   Instant next_prune_{};
+  Instant believed_at_{};  // when the clock is believed
   // When it was looked at last what both clocks say.
   WallTime wall_at_;
   Instant steady_at_;
