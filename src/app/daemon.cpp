@@ -355,10 +355,12 @@ Task<health::Check> Daemon::look_at_proxys_certificate() {
   }
   if (answer) co_return health::well("certificate", "the proxy in front has it");
   const std::string& because = answer.error().message;
-  if (because.contains("certificate"))
+  if (because.contains("certificate")) {
+    proxys_certificate_until_.reset();
     co_return health::bad(
         "certificate", because,
         "others refuse what the proxy in front shows for " + config_.host + ": renew it there");
+  }
   // Not every machine gets to itself through what is in front.
   co_return health::well("certificate",
                          "the proxy in front has it, and could not be asked from here: " + because);

@@ -332,13 +332,13 @@ Result<void> OriginChecker::may_fetch(const std::string& url, const std::string&
   if (hosts_.is_left_alone(host) || !client_.hosts().may_fetch(host))
     return fail(ErrorCode::kBusy, "the origin is unavailable now: " + host +
                                       " did not answer a moment ago, or had nothing of what was named");
-  if (!sender.empty() && !budget_.has_room(budget::Resource::kVainChecks, teller(sender)))
+  using enum budget::Resource;
+  if (!sender.empty() && budget_.take(kVainChecks, teller(sender)) > Duration::zero())
     return fail(ErrorCode::kBusy,
                 "too much was looked for in vain that " + host_of(sender) + " names: send it again later");
-  if (budget_.take(budget::Resource::kChecks, budget_.who(host)) > Duration::zero())
-    return fail(ErrorCode::kBusy, "too many posts of " + host + " to check: send them again later");
-  if (!sender.empty()) budget_.count(budget::Resource::kVainChecks, teller(sender));
-  return {};
+  if (budget_.take(kChecks, budget_.who(host)) == Duration::zero()) return {};
+  if (!sender.empty()) budget_.give_back(kVainChecks, teller(sender));
+  return fail(ErrorCode::kBusy, "too many posts of " + host + " to check: send them again later");
 }
 
 // Whoever it is: to be known is not to be right.

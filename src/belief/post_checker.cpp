@@ -177,7 +177,7 @@ Task<Result<void>> PostChecker::check_truth(TagEvent* event, std::string sender,
   const bool was_known = origins_.is_borne_out(claim_of(*event));
   if (!was_known) {
     const std::string host = host_of(event->uri);
-    if (!origins_.hosts().is_known(host) && !origins_.standing().may_name_stranger(sender))
+    if (!origins_.hosts().is_known(host) && !origins_.standing().may_name_stranger(sender, host))
       co_return fail(ErrorCode::kBusy, "not asked for now at a server that nobody knows: " + host);
     if (++*fetches > options_.fetches_per_batch)
       co_return fail(ErrorCode::kBusy, "too many posts to check at once: send the rest again");

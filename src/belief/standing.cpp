@@ -36,12 +36,16 @@ bool Standing::is_doubtful(const std::string& origin) const {
   return is_proved(origin) || (record != records_.end() && is_doubtful(record->second));
 }
 
-bool Standing::may_name_stranger(const std::string& origin) {
+bool Standing::may_name_stranger(const std::string& origin, const std::string& host) {
   if (!is_doubtful(origin)) return true;
-  const auto heard = strangers_.find(origin);
-  if (heard != strangers_.end() && clock_.now() - heard->second < kStrangerEvery) return false;
-  if (heard == strangers_.end()) make_room(strangers_, kMax);
-  strangers_.insert_or_assign(origin, clock_.now());
+  const auto last = strangers_.find(origin);
+  if (last != strangers_.end()) {
+    const Duration pause = last->second.host == host ? 2 * kStrangerEvery : kStrangerEvery;
+    if (clock_.now() - last->second.at < pause) return false;
+  } else {
+    make_room(strangers_, kMax);
+  }
+  strangers_.insert_or_assign(origin, Named{clock_.now(), host});
   return true;
 }
 

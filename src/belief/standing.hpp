@@ -25,8 +25,9 @@ class Standing {
   // as long after each of the next, at most some ten hours. It is read and heard last.
   [[nodiscard]] bool is_doubtful(const std::string& origin) const;
   // Whether it is to be heard about posts of servers of which nothing was seen yet. One that is doubtful is
-  // once a minute: it may owe them, and comes again until they are taken. Notes that it was.
-  [[nodiscard]] bool may_name_stranger(const std::string& origin);
+  // once a minute: it may owe them, and comes again until they are taken. About the same host twice running
+  // only every other minute, since one that is silent would leave nothing for the others. Notes that it was.
+  [[nodiscard]] bool may_name_stranger(const std::string& origin, const std::string& host);
   // How many are.
   [[nodiscard]] std::size_t doubtful() const;
   // Signatures of its own prove that it dropped posts (audit/offences.hpp): it is doubtful until then,
@@ -55,9 +56,13 @@ class Standing {
   [[nodiscard]] bool is_doubtful(const Record& record) const;
 
   Clock& clock_;
-  std::map<std::string, Record> records_;     // by origin
-  std::map<std::string, Instant> proved_;     // by origin, until
-  std::map<std::string, Instant> strangers_;  // by origin: heard about one
+  std::map<std::string, Record> records_;  // by origin
+  std::map<std::string, Instant> proved_;  // by origin, until
+  struct Named {
+    Instant at;
+    std::string host;
+  };
+  std::map<std::string, Named> strangers_;  // by origin: heard about one
 };
 
 }  // namespace tagring::belief

@@ -171,7 +171,9 @@ void Manager::charge(Resource resource, const Spender& spender, std::uint64_t am
 
 void Manager::count(Resource resource, const Spender& spender, std::uint64_t amount) {
   const std::lock_guard lock(mutex_);
-  charge(resource, spender, amount, clock_.now());
+  const Instant now = clock_.now();
+  drop_old(accounts_.at(static_cast<std::size_t>(resource)), now);
+  charge(resource, spender, amount, now);
 }
 
 bool Manager::has_room(Resource resource, const Spender& spender, std::uint64_t amount) const {

@@ -279,7 +279,8 @@ Task<AnnouncementSender::ToldPeople> AnnouncementSender::send_to_people(std::str
   const Via via = target->via();
   const std::string by = announcer(*target, event.tag);
   const std::string actor = partials_.actor_of(by);
-  if (observer_.awaits_accept(actor, host_of(inbox)))
+  // Whoever has a post hears of its end.
+  if (event.op == Op::kAdd && observer_.awaits_accept(actor, host_of(inbox)))
     co_return ToldPeople{Told::kEarly, "an Accept is to arrive there first"};
   const Result<HttpResponse> response = co_await deliver(by, inbox, single(actor, via, event));
   note(inbox, event, response);

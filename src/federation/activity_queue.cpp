@@ -86,20 +86,21 @@ void ActivityQueue::queue(Letter letter, bool tried) {
   budget_.count(budget::Resource::kLetters, budget_.who(host_of(letter.inbox)));
   const std::string inbox = letter.inbox;
   const std::string subject = subject_of(letter);
-  if (is_accept(letter)) accepts_[{letter.actor, host_of(inbox)}][letter.seq] = letter.written;
+  if (is_accept(letter)) {
+    const Accepts first{letter.written, {}};
+    accepts_.try_emplace({letter.actor, host_of(inbox)}, first).first->second.letters.insert(letter.seq);
+  }
   lanes_.push(inbox, subject, std::move(letter), Duration::zero(), tried);
 }
 
 bool ActivityQueue::awaits_accept(const std::string& actor, const std::string& host) const {
   const auto known = accepts_.find({actor, host});
-  return known != accepts_.end() && std::ranges::any_of(known->second, [this](const auto& accept) {
-           return clock_.wall_now() - accept.second < kAcceptFirst;
-         });
+  return known != accepts_.end() && clock_.wall_now() - known->second.since < kAcceptFirst;
 }
 
 void ActivityQueue::note_arrived(const Letter& letter) {
   const auto known = accepts_.find({letter.actor, host_of(letter.inbox)});
-  if (known != accepts_.end() && known->second.erase(letter.seq) > 0 && known->second.empty())
+  if (known != accepts_.end() && known->second.letters.erase(letter.seq) > 0 && known->second.letters.empty())
     accepts_.erase(known);
 }
 

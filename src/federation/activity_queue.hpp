@@ -4,6 +4,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -40,7 +41,7 @@ class ActivityQueue {
 
   // An Accept by that actor is still to arrive at that host. Mastodon passes over what is announced by an
   // actor whom nobody there follows yet. One inbox that does not take it holds up the others of its server
-  // for so long, and for no longer:
+  // for so long, and for no longer, whoever follows meanwhile:
   static constexpr Duration kAcceptFirst = std::chrono::hours(1);
   [[nodiscard]] bool awaits_accept(const std::string& actor, const std::string& host) const;
 
@@ -60,8 +61,11 @@ class ActivityQueue {
   SignedClient& client_;
   Clock& clock_;
   std::uint64_t last_id_ = 0;
-  // When Accepts were written, by actor and host, and Letter::seq.
-  std::map<std::pair<std::string, std::string>, std::map<std::uint64_t, WallTime>> accepts_;
+  struct Accepts {
+    WallTime since;                   // of which on some wait without a break
+    std::set<std::uint64_t> letters;  // Letter::seq
+  };
+  std::map<std::pair<std::string, std::string>, Accepts> accepts_;  // by actor and host
   Lanes lanes_;
 };
 

@@ -56,7 +56,7 @@ Task<HttpResponse> TransferAnswers::answer(HttpRequest request) {
   if (!place) co_return error_response(place.error());
   // That a vserver leaves is no secret.
   if (kind.name() != LeavingKind::kName) {
-    const Result<void> allowed = co_await may_have(asked->ring, asked->requester, *place);
+    const Result<void> allowed = co_await may_have(asked->ring, asked->requester.id, *place);
     if (!allowed) co_return error_response(allowed.error());
   }
   const Result<json::object> page = co_await kind.page(std::move(*asked));
@@ -68,10 +68,8 @@ Task<HttpResponse> TransferAnswers::answer(HttpRequest request) {
 }
 
 // Followers are nobody's business but the owners'. The requester owns all of the keys at some replica, or is
-// the successor of a vserver that leaves here and owns them. It is looked up at the requester's expense.
-Task<Result<void>> TransferAnswers::may_have(Ring ring, ring::Contact requester, Kind::Place place) {
-  const budget::Share share(&budget_, budget::Resource::kClaims, budget_.who(requester.host));
-  if (!share.is_granted()) co_return fail(ErrorCode::kBusy, "too many look-ups at a time; ask again soon");
+// the successor of a vserver that leaves here and owns them.
+Task<Result<void>> TransferAnswers::may_have(Ring ring, RingId requester, Kind::Place place) {
   for (unsigned i = 0; i < place.replicas; ++i) {
     const Segment positions{replica_key(place.from, i, place.replicas),
                             replica_key(place.key, i, place.replicas)};
@@ -79,12 +77,12 @@ Task<Result<void>> TransferAnswers::may_have(Ring ring, ring::Contact requester,
     if (!owner) continue;
     const ring::Vserver* own = rings_.of(ring).find(owner->contact.id);
     const auto leaving = rings_.leaving(ring, owner->contact.id);
-    if (own != nullptr && leaving && next_node(*own) == requester.id && covers(*leaving, positions))
+    if (own != nullptr && leaving && next_node(*own) == requester && covers(*leaving, positions))
       co_return Result<void>();
-    if (owner->contact.id == requester.id && !is_ours_inside(ring, positions)) {
+    if (owner->contact.id == requester && !is_ours_inside(ring, positions)) {
       const RingId begin = positions.from + RingId::power_of_two(0);
       const Result<ring::Owner> first = co_await rings_.of(ring).find_owner(begin);
-      if (first && first->contact.id == requester.id) co_return Result<void>();
+      if (first && first->contact.id == requester) co_return Result<void>();
       rings_.of(ring).doubt_route(begin);
     }
     rings_.of(ring).doubt_route(positions.to);  // what was believed may be old: the requester will ask again

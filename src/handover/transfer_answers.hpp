@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "budget/manager.hpp"
 #include "federation/authenticator.hpp"
 #include "handover/kinds.hpp"
 #include "handover/transfer.hpp"
@@ -23,11 +22,10 @@ class TransferAnswers {
   };
   // `kinds`: all that can be asked for.
   TransferAnswers(Options options, overlay::RingService& rings, federation::Authenticator& authenticator,
-                  budget::Manager& budget, std::vector<Kind*> kinds)
+                  std::vector<Kind*> kinds)
       : options_(std::move(options)),
         rings_(rings),
         authenticator_(authenticator),
-        budget_(budget),
         kinds_(std::move(kinds)) {}
 
   // Answers POST Transfer::kPath: 401 unsigned, 403 for another's vserver or a blocked node, 503 as long as
@@ -38,12 +36,11 @@ class TransferAnswers {
   Result<Request> read(const HttpRequest& request, const std::string& sender) const;
   [[nodiscard]] Kind* kind_of(const Request& request) const;
   [[nodiscard]] bool is_ours_inside(Ring ring, const Segment& positions) const;
-  Task<Result<void>> may_have(Ring ring, ring::Contact requester, Kind::Place place);
+  Task<Result<void>> may_have(Ring ring, RingId requester, Kind::Place place);
 
   Options options_;
   overlay::RingService& rings_;
   federation::Authenticator& authenticator_;
-  budget::Manager& budget_;
   std::vector<Kind*> kinds_;
 };
 

@@ -136,10 +136,10 @@ Task<Check> Doctor::look_from_outside(OtherNodes others) {
       co_return well("reachable", fmt::format("{} reached {} at {}", origin, patient_.config.origin(),
                                               patient_.config.address.text()));
     }
-    did_one_try = did_one_try || is_unanswered(seen.error());
     failures += fmt::format("{}{}: {}", failures.empty() ? "" : "; ", origin, seen.error().message);
     const Result<Duration> clock = co_await reach_.clock_of(origin);
     does_one_answer = does_one_answer || clock;
+    did_one_try = did_one_try || (clock && is_unanswered(seen.error()));
   }
   if (!does_one_answer)
     co_return bad("reachable", fmt::format("no other node can be asked: {}", failures),

@@ -74,7 +74,7 @@ Task<std::optional<HttpResponse>> SearchApi::answer(ApiRequest request) {
   const std::optional<posts::StatusId> known = posts::parse_status_id(id);
   const std::string uri = known ? posts_.shown_as(*known) : std::string();
   if (uri.empty()) co_return std::nullopt;
-  const Result<Found> found = co_await find_post(uri, /*named=*/false, request.peer, posts_.deadline());
+  const Result<Found> found = co_await find_post(uri, /*named=*/false, posts_.deadline());
   if (!found && found.error().code == ErrorCode::kUnavailable)
     co_return api_error(503, found.error().message);
   if (!found) co_return std::nullopt;
@@ -82,7 +82,7 @@ Task<std::optional<HttpResponse>> SearchApi::answer(ApiRequest request) {
   if (const Duration wait = budget_.take(budget::Resource::kReaderAsks, budget_.who(request.peer));
       wait > Duration::zero())
     co_return too_many_requests(wait);
-  const json::object around = co_await context(found->content.post, request.peer);
+  const json::object around = co_await context(found->content.post);
   co_return api_response(around);
 }
 
@@ -149,9 +149,9 @@ Task<std::expected<json::array, Duration>> SearchApi::find_by_address(std::strin
     const Duration wait = budget_.take(budget::Resource::kReaderAsks, budget_.who(peer));
     if (wait > Duration::zero()) co_return std::unexpected(wait);
   }
-  Result<Found> found = co_await find_post(url, /*named=*/true, peer, posts_.deadline());
+  Result<Found> found = co_await find_post(url, /*named=*/true, posts_.deadline());
   const std::string uri = found ? std::string() : posts_.found_at(url);
-  if (!uri.empty()) found = co_await find_post(uri, /*named=*/true, peer, posts_.deadline());
+  if (!uri.empty()) found = co_await find_post(uri, /*named=*/true, posts_.deadline());
   if (found) list.push_back(posts_.show(found->content, found->id));
   co_return list;
 }
@@ -159,8 +159,7 @@ Task<std::expected<json::array, Duration>> SearchApi::find_by_address(std::strin
 // A post is found if it stands in the history of one of its hashtags, as it is shown here. Else anybody could
 // read through this node, which fetches with its own signature, what its author gave to nobody. Many may name
 // one server, which has not chosen to be asked: what is not found counts for it.
-Task<Result<SearchApi::Found>> SearchApi::find_post(std::string uri, bool named, IpAddress peer,
-                                                    Instant deadline) {
+Task<Result<SearchApi::Found>> SearchApi::find_post(std::string uri, bool named, Instant deadline) {
   const Error none(ErrorCode::kNotFound, "Record not found");
   if (blocks_.of_actor(uri) != nullptr) co_return std::unexpected(none);
   const bool counts = named && !posts_.has(uri);
@@ -171,7 +170,7 @@ Task<Result<SearchApi::Found>> SearchApi::find_post(std::string uri, bool named,
   const auto contents = co_await posts_.read(std::move(wanted), deadline);
   if (!contents.front()) co_return std::unexpected(none);
   const std::shared_ptr<const posts::Post> post = contents.front()->post;
-  const Result<bool> stands = co_await is_in_history(post, std::move(peer));
+  const Result<bool> stands = co_await is_in_history(post);
   if (!stands) co_return std::unexpected(stands.error());
   if (!*stands) co_return std::unexpected(none);
   if (counts) budget_.give_back(budget::Resource::kReaderHosts, host, kRequestsOfPost);
@@ -180,10 +179,8 @@ Task<Result<SearchApi::Found>> SearchApi::find_post(std::string uri, bool named,
 
 // Whoever writes a post gives it as many hashtags as they like, and each look asks all owners of one: so only
 // a few are looked at, and where it stands nowhere, not again at once.
-Task<Result<bool>> SearchApi::is_in_history(std::shared_ptr<const posts::Post> post, IpAddress peer) {
+Task<Result<bool>> SearchApi::is_in_history(std::shared_ptr<const posts::Post> post) {
   if (posts_.is_nowhere(post->uri)) co_return false;
-  const budget::Share share(&budget_, budget::Resource::kLookUps, budget_.who(peer));
-  if (!share.is_granted()) co_return fail(ErrorCode::kUnavailable, "too many look-ups at once");
   std::optional<Error> unread;
   std::size_t looked_at = 0;
   for (const Tag& tag : post->tags) {
@@ -203,12 +200,12 @@ Task<Result<bool>> SearchApi::is_in_history(std::shared_ptr<const posts::Post> p
 
 // What it answers, and what answers it, as far as that is under hashtags too, this node knows of it, and it
 // can be had in the time that one page has.
-Task<json::object> SearchApi::context(std::shared_ptr<const posts::Post> post, IpAddress peer) {
+Task<json::object> SearchApi::context(std::shared_ptr<const posts::Post> post) {
   const Instant deadline = posts_.deadline();
   json::array above;
   std::string parent = post->in_reply_to;
   for (std::size_t i = 0; i < kAncestorsMax && !parent.empty(); ++i) {
-    const Result<Found> found = co_await find_post(parent, /*named=*/true, peer, deadline);
+    const Result<Found> found = co_await find_post(parent, /*named=*/true, deadline);
     if (!found) break;
     above.insert(above.begin(), posts_.show(found->content, found->id));
     parent = found->content.post->in_reply_to;
@@ -220,7 +217,7 @@ Task<json::object> SearchApi::context(std::shared_ptr<const posts::Post> post, I
   for (std::size_t i = 0; i < replies.size(); i += kRepliesAtOnce) {
     std::vector<Task<Result<Found>>> finds;
     for (std::size_t j = i; j < std::min(replies.size(), i + kRepliesAtOnce); ++j)
-      finds.push_back(find_post(replies[j], /*named=*/true, peer, deadline));
+      finds.push_back(find_post(replies[j], /*named=*/true, deadline));
     const std::vector<Result<Found>> found = co_await all_of(std::move(finds));
     for (const Result<Found>& one : found)
       if (one) below.push_back(posts_.show(one->content, one->id));

@@ -40,15 +40,15 @@ class SearchApi final : public ApiPart {
   Task<HttpResponse> search(ApiRequest request);
   Task<std::optional<HttpResponse>> account(ApiRequest request);
   Task<std::shared_ptr<const json::object>> find_account(std::string name);
-  Task<Result<bool>> is_in_history(std::shared_ptr<const posts::Post> post, IpAddress peer);
+  Task<Result<bool>> is_in_history(std::shared_ptr<const posts::Post> post);
   struct Found {
     posts::PostCache::Content content;
     posts::StatusId id = 0;
   };
   // `named`: not one that was shown here before. kUnavailable: it may be one, but no history can be read now.
-  Task<Result<Found>> find_post(std::string uri, bool named, IpAddress peer, Instant deadline);
+  Task<Result<Found>> find_post(std::string uri, bool named, Instant deadline);
   Task<std::expected<json::array, Duration>> find_by_address(std::string url, IpAddress peer);
-  Task<json::object> context(std::shared_ptr<const posts::Post> post, IpAddress peer);
+  Task<json::object> context(std::shared_ptr<const posts::Post> post);
 
   posts::Site site_;
   budget::Manager& budget_;

@@ -108,7 +108,7 @@ Handover::Handover(const config::Config& config, const Environment& world, Speec
                 .page_size = world.bounds.handed_page},
                rings.service, {followers, feed, sets, history}, storage.disputes, speech.client,
                speech.runtime),
-      answers({config.network, config.ids}, rings.service, speech.authenticator, speech.budget,
+      answers({config.network, config.ids}, rings.service, speech.authenticator,
               {&followers, &feed, &sets, &history, &partitions, &hours, &leaving_relay, &leaving_storage}),
       missed(world.stores.relay, speech.followers, speech.authenticator, world.clock,
              world.bounds.missed_page),

@@ -55,7 +55,7 @@ redundancy::OverloadToken RelayCalls::sign(const Tag& tag, unsigned relays) cons
   return token;
 }
 
-// Whoever signs nothing has nothing looked up.
+// Whoever signs nothing has nothing looked up; and no key is fetched but of who relays the hashtag.
 Task<Result<void>> RelayCalls::check_token(redundancy::OverloadToken token) {
   if (!token.is_fresh(clock_.wall_now())) co_return fail(ErrorCode::kDenied, "the token is stale");
   std::string signer = origin_of(token.actor);
@@ -67,10 +67,15 @@ Task<Result<void>> RelayCalls::check_token(redundancy::OverloadToken token) {
       co_return fail(ErrorCode::kNotOwner, signer + " is no relay of the hashtag");
     co_return Result<void>();
   }
-  CO_TRY(const federation::KeyOwner owner,
-         co_await authenticator_.keys().owner_of_key(fediverse::key_id_of(token.actor), false));
+  const std::string key_id = fediverse::key_id_of(token.actor);
+  const bool is_known = authenticator_.keys().known(key_id) != nullptr;
+  if (!is_known) {
+    CO_TRY_VOID(co_await places_.check_signer(token.tag, signer, token.relays));
+  }
+  CO_TRY(const federation::KeyOwner owner, co_await authenticator_.keys().owner_of_key(key_id, false));
   if (owner.actor.id != token.actor || !owner.key.verify(text, token.signature))
     co_return std::unexpected(forged);
+  if (!is_known) co_return Result<void>();
   co_return co_await places_.check_signer(token.tag, std::move(signer), token.relays);
 }
 

@@ -203,7 +203,7 @@ TEST_F(PostCheckerTest, ThatAnAuthorDoesNotWishItIsNotHeldAgainstTheRelay) {
 
 TEST_F(PostCheckerTest, ForWhoIsOftenWrongServersWhereNothingWasSeenAreAskedOnceAMinute) {
   is_often_wrong(kA);
-  EXPECT_TRUE(origins.standing().may_name_stranger(kA));  // its turn of this minute
+  EXPECT_TRUE(origins.standing().may_name_stranger(kA, "elsewhere.example"));  // its turn of this minute
   EXPECT_THAT(taken({event()}, kA), IsEmpty());
   EXPECT_EQ(refusals.front().error.code, ErrorCode::kBusy);
   EXPECT_EQ(servers.asked_in_all(), 0);
@@ -215,7 +215,7 @@ TEST_F(PostCheckerTest, ForWhoIsOftenWrongServersWhereNothingWasSeenAreAskedOnce
 
 TEST_F(PostCheckerTest, WhatWhoIsOftenWrongOwesOfAServerThatNobodyNamedYetIsTakenWhenItComesAgain) {
   is_often_wrong(kA);
-  EXPECT_TRUE(origins.standing().may_name_stranger(kA));
+  EXPECT_TRUE(origins.standing().may_name_stranger(kA, "elsewhere.example"));
   publish();
   EXPECT_THAT(taken({event()}, kA), IsEmpty());
   loop.run_for(std::chrono::minutes(1));

@@ -85,14 +85,17 @@ TEST_F(StandingTest, ToBeRightAboutOnePostIsToBeRightOnceHoweverOftenItIsSaid) {
 }
 
 TEST_F(StandingTest, WhoIsDoubtfulIsHeardAboutAStrangerOnceAMinute) {
-  for (int i = 0; i < 10; ++i) EXPECT_TRUE(standing.may_name_stranger(kA)) << "nobody doubts it";
+  for (int i = 0; i < 10; ++i) EXPECT_TRUE(standing.may_name_stranger(kA, "a.example")) << "nobody doubts it";
   is_wrong(3);
-  EXPECT_TRUE(standing.may_name_stranger(kA));
+  EXPECT_TRUE(standing.may_name_stranger(kA, "a.example"));
   pass(kMinute - std::chrono::seconds(1));
-  EXPECT_FALSE(standing.may_name_stranger(kA));
+  EXPECT_FALSE(standing.may_name_stranger(kA, "b.example"));
   pass(std::chrono::seconds(1));
-  EXPECT_TRUE(standing.may_name_stranger(kA)) << "what it owes is taken at last";
-  EXPECT_FALSE(standing.may_name_stranger(kA));
+  EXPECT_FALSE(standing.may_name_stranger(kA, "a.example")) << "which may be silent: others wait";
+  EXPECT_TRUE(standing.may_name_stranger(kA, "b.example")) << "what it owes is taken at last";
+  EXPECT_FALSE(standing.may_name_stranger(kA, "c.example"));
+  pass(2 * kMinute);
+  EXPECT_TRUE(standing.may_name_stranger(kA, "b.example")) << "it may be the only one";
 }
 
 TEST_F(StandingTest, ADayLaterAllIsForgotten) {
