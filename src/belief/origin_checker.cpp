@@ -184,11 +184,7 @@ Task<OriginChecker::Verdict> OriginChecker::judge_post(Claim claim) {
   if (const Post* post = known(claim))
     co_return Verdict{Answer{.published = post->published.value_or(claim.published),
                              .changed = changed_by(claim, post->edited, clock_.now())}};
-  if (const Post* post = refuting(claim)) {
-    // What is said of how it was published is not of later than that was fetched.
-    const bool is_of_first = !claim.removed && claim.changed == WallTime();
-    co_return Verdict{contradicted(claim), is_of_first ? Instant::max() : post->as_of};
-  }
+  if (const Post* post = refuting(claim)) co_return Verdict{contradicted(claim), post->as_of};
   if (hosts_.was_gone(claim.uri)) {
     if (claim.removed)
       co_return Verdict{Answer{.published = claim.published, .gone = true, .changed = claim.changed}};

