@@ -120,7 +120,7 @@ Result<std::vector<OutboxEntry>> publish_post(Connection& db, const PublishedPos
   std::vector<OutboxEntry> owed;
   const auto owe = [&](const Tag& tag, Op op, const PublishedPost& as, const std::string& copy) {
     const bool was_there = std::ranges::binary_search(old.post.former, tag);
-    WallTime changed = op == Op::kAdd && !was_there ? said : edited;
+    WallTime changed = op == Op::kAdd && !was_there ? post.changed : edited;
     if (post.deleted) changed = {};
     owed.push_back({0,
                     Ring::kRelay,
