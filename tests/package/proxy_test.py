@@ -109,7 +109,7 @@ def mastodon(place):
 
 def haproxy(place, code):
     mode = "http" if "mode http" in code else "tcp"
-    nobody = "" if "backend mastodon" in code else f"\nbackend mastodon\n  mode {mode}\n  server none 127.0.0.1:{place.other}\n"
+    nobody = "" if re.search("^backend mastodon$", code, re.M) else f"\nbackend mastodon\n  mode {mode}\n  server none 127.0.0.1:{place.other}\n"
     return ["haproxy", "-db", "-f", place.write("haproxy.cfg", f"defaults\n  timeout connect 5s\n  timeout client 60s\n  timeout server 60s\n{code}{nobody}")]
 
 
