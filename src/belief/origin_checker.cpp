@@ -22,11 +22,6 @@ std::unexpected<Error> not_yet(const Claim& claim) {
   return fail(ErrorCode::kBusy, "what " + host_of(claim.uri) + " answers may be from before this");
 }
 
-std::unexpected<Error> contradicted(const Claim& claim) {
-  return fail(ErrorCode::kInvalid,
-              claim.removed ? "the post still carries the tag" : "the post is not public or lacks the tag");
-}
-
 // What cannot be read is no post that carries the hashtag still.
 std::unexpected<Error> unread(const Claim& claim, Error why) {
   if (claim.removed && why.code == ErrorCode::kInvalid) why.code = ErrorCode::kDenied;
@@ -50,27 +45,15 @@ bool OriginChecker::Post::has(const Tag& tag) const {
   return std::ranges::find(tags, crypto::sha256(tag.canonical())) != tags.end();
 }
 
-const OriginChecker::Post* OriginChecker::fetched_within(Duration time, const Claim& claim) const {
-  const auto post = posts_.find(crypto::sha256(claim.uri));
-  const bool is_there = post != posts_.end() && clock_.now() - post->second.at < time &&
-                        post->second.author == crypto::sha256(claim.author);
-  return is_there ? &post->second : nullptr;
-}
-
-// What may be of later than the post was edited is looked at anew.
+// What a removal says is always looked at anew, as is a tag that was not there.
 const OriginChecker::Post* OriginChecker::known(const Claim& claim) const {
-  const Post* post = fetched_within(claim.removed ? Contested::kLookEvery : kRemembered, claim);
-  const bool bears_out =
-      post != nullptr && post->has(claim.tag) != claim.removed &&
-      version_of(claim.removed, claim.changed).at <= post->edited.value_or(WallTime()) + kRestOfSecond;
-  return bears_out ? post : nullptr;
-}
-
-// As is a hashtag that was not there, or one that is said to be out, but for a moment after somebody was
-// wrong about the post: or whoever says something else of it each time would have it fetched as often.
-const OriginChecker::Post* OriginChecker::refuting(const Claim& claim) const {
-  const Post* post = fetched_within(Contested::kLookEvery, claim);
-  return post != nullptr && post->refuted && post->has(claim.tag) == claim.removed ? post : nullptr;
+  const auto post = posts_.find(crypto::sha256(claim.uri));
+  const bool bears_out = !claim.removed && post != posts_.end() &&
+                         clock_.now() - post->second.at < kRemembered &&
+                         post->second.author == crypto::sha256(claim.author) &&
+                         claim.changed <= post->second.edited.value_or(WallTime()) + kRestOfSecond &&
+                         post->second.has(claim.tag);
+  return bears_out ? &post->second : nullptr;
 }
 
 bool OriginChecker::is_borne_out(const Claim& claim) const {
@@ -184,7 +167,6 @@ Task<OriginChecker::Verdict> OriginChecker::judge_post(Claim claim) {
   if (const Post* post = known(claim))
     co_return Verdict{Answer{.published = post->published.value_or(claim.published),
                              .changed = changed_by(claim, post->edited, clock_.now())}};
-  if (const Post* post = refuting(claim)) co_return Verdict{contradicted(claim), post->as_of};
   if (hosts_.was_gone(claim.uri)) {
     if (claim.removed)
       co_return Verdict{Answer{.published = claim.published, .gone = true, .changed = claim.changed}};
@@ -262,42 +244,35 @@ Result<Answer> OriginChecker::read_post(const Claim& claim, const json::object& 
   const Result<fediverse::Note> note =
       fediverse::parse_note(document, claim.author, clock_.wall_now(), limits);
   if (!note) return unread(claim, note.error());
-  const crypto::Hash256 place = crypto::sha256(claim.uri);
-  const auto before = posts_.find(place);
-  const bool is_again = before != posts_.end() && clock_.now() - before->second.at < Contested::kLookEvery;
-  if (note->id == claim.uri) note_there(claim, is_again);
+  if (note->id == claim.uri) {
+    hosts_.found_post(host_of(claim.uri));
+    give_back(claim.uri, claim.sender);
+  }
   const bool offered =
       note->id == claim.uri && note->visibility == fediverse::Visibility::kPublic && note->may_be_announced;
   const bool dated = json::get_string(document, "published").has_value();
   const auto published = dated ? std::optional(note->published) : std::nullopt;
   const bool is_edited = note->updated && *note->updated > note->published;
   const auto edited = is_edited ? note->updated : std::nullopt;
-  Post post{crypto::sha256(claim.author), {}, published, {}, as_of, clock_.now()};
+  const crypto::Hash256 place = crypto::sha256(claim.uri);
   if (offered) {
+    Post post{crypto::sha256(claim.author), {}, published, edited, clock_.now()};
     for (const Tag& tag : note->tags) post.tags.push_back(crypto::sha256(tag.canonical()));
-    post.edited = edited;
+    if (posts_.size() >= kPostsMax) {
+      std::erase_if(posts_,
+                    [now = clock_.now()](const auto& old) { return now - old.second.at >= kRemembered; });
+      make_room(posts_, kPostsMax);
+    }
+    posts_.insert_or_assign(place, std::move(post));
+  } else {
+    posts_.erase(place);
   }
-  post.refuted = post.has(claim.tag) == claim.removed;
-  const bool refuted = post.refuted;
-  if (before == posts_.end() && posts_.size() >= kPostsMax) {
-    std::erase_if(posts_,
-                  [now = clock_.now()](const auto& old) { return now - old.second.at >= kRemembered; });
-    make_room(posts_, kPostsMax);
-  }
-  posts_.insert_or_assign(place, std::move(post));
-  if (refuted) return contradicted(claim);
-  return Answer{.published = published.value_or(claim.published),
-                .changed = changed_by(claim, edited, as_of)};
-}
-
-// Each post costs its host nothing once in a while, whatever was said of it.
-void OriginChecker::note_there(const Claim& claim, bool is_again) {
-  if (is_again) {
-    hosts_.found(host_of(claim.uri));
-    return;
-  }
-  hosts_.found_post(host_of(claim.uri));
-  give_back(claim.uri, claim.sender);
+  const bool tagged = offered && std::ranges::find(note->tags, claim.tag) != note->tags.end();
+  if (tagged != claim.removed)
+    return Answer{.published = published.value_or(claim.published),
+                  .changed = changed_by(claim, edited, as_of)};
+  return fail(ErrorCode::kInvalid,
+              tagged ? "the post still carries the tag" : "the post is not public or lacks the tag");
 }
 
 // What is remembered from before the claim is of no use for long.

@@ -100,14 +100,12 @@ class OriginChecker {
     Instant as_of = Instant::max();
   };
   static constexpr std::size_t kPostsMax = 6'000;  // some 2 kB each, if they have all hashtags that one may
-  struct Post {                                    // that is there, and by that author
+  struct Post {                                    // that is there, public, and by that author
     crypto::Hash256 author;
-    std::vector<crypto::Hash256> tags;  // none of what is not public
+    std::vector<crypto::Hash256> tags;
     std::optional<WallTime> published;
     std::optional<WallTime> edited;
-    Instant as_of;
     Instant at;
-    bool refuted = false;  // what was said, for which it was fetched
 
     [[nodiscard]] bool has(const Tag& tag) const;
   };
@@ -117,9 +115,7 @@ class OriginChecker {
     WallTime changed;  // of the claim
   };
   static constexpr Duration kAbsentRemembered = std::chrono::minutes(10);
-  [[nodiscard]] const Post* fetched_within(Duration time, const Claim& claim) const;
   [[nodiscard]] const Post* known(const Claim& claim) const;
-  [[nodiscard]] const Post* refuting(const Claim& claim) const;
   [[nodiscard]] Result<void> may_fetch(const std::string& url, const std::string& sender);
   void give_back(const std::string& url, const std::string& sender);
   [[nodiscard]] budget::Spender teller(const std::string& sender) const;
@@ -131,7 +127,6 @@ class OriginChecker {
   [[nodiscard]] WallTime changed_by(const Claim& claim, std::optional<WallTime> edited, Instant as_of) const;
   [[nodiscard]] Result<Answer> read_post(const Claim& claim, const json::object& document, Instant as_of);
   [[nodiscard]] Result<Answer> weigh(const Claim& claim, Instant heard, Verdict verdict);
-  void note_there(const Claim& claim, bool is_again);
   Task<void> note_absence(std::string uri, std::string author, std::string sender);
   Task<Result<Wishes>> wishes_of(std::string author, Instant claimed, std::string sender);
 

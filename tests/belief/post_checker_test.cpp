@@ -362,44 +362,6 @@ TEST_F(PostCheckerTest, EditsCostTheirServerNoMoreThanPosts) {
   EXPECT_THAT(taken(removals, kA), SizeIs(30)) << "of #cats";
 }
 
-TEST_F(PostCheckerTest, WhateverIsSaidOfOnePostItsServerIsAskedAFewTimes) {
-  publish();
-  std::vector<TagEvent> adds;
-  std::vector<TagEvent> removals;
-  std::vector<TagEvent> removals_of_none;
-  for (int i = 0; i < 50; ++i) {
-    const std::string carried = fmt::format("carried{}", i);
-    std::string& document = servers.documents[kUri];
-    document.insert(document.find("\"tag\":[") + 7,
-                    fmt::format(R"({{"type":"Hashtag","name":"#{}"}},)", carried));
-    removals.push_back(event(Op::kRemove));
-    removals.back().tag = Tag::from_canonical(carried);
-    for (const Op op : {Op::kAdd, Op::kRemove}) {
-      TagEvent of_none = event(op);
-      of_none.tag = Tag::from_canonical(fmt::format("lacked{}", i));
-      (op == Op::kAdd ? adds : removals_of_none).push_back(of_none);
-    }
-  }
-  EXPECT_THAT(taken(removals, kA), IsEmpty());
-  EXPECT_EQ(servers.asked_in_all(), 2) << "for the post and its author";
-  EXPECT_THAT(taken(adds, kA), IsEmpty());
-  EXPECT_EQ(servers.asked_in_all(), 2);
-  EXPECT_LE(taken(removals_of_none, kA).size(), 5U);
-  EXPECT_LE(servers.asked_in_all(), 7);
-}
-
-TEST_F(PostCheckerTest, AnEditThatTakesManyHashtagsOutIsLookedAtOnce) {
-  servers.publish(kUri, kAuthor, "dogs", kDate, kDate + std::chrono::minutes(1));
-  std::vector<TagEvent> removals;
-  for (int i = 0; i < 30; ++i) {
-    removals.push_back(event(Op::kRemove));
-    removals.back().tag = Tag::from_canonical(fmt::format("former{}", i));
-    removals.back().changed = kDate + std::chrono::minutes(1);
-  }
-  EXPECT_THAT(taken(removals, kA), SizeIs(30));
-  EXPECT_EQ(servers.asked[kUri], 1);
-}
-
 TEST_F(PostCheckerTest, RemovalsOfWhatNeverWasMakeUpForNoLie) {
   for (int i = 0; i < 12; ++i) {
     const std::string host = "https://elsewhere" + std::to_string(i) + ".example";

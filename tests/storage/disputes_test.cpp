@@ -389,20 +389,6 @@ TEST_F(DisputesTest, AHeardRemovalThatNamesAnotherAuthorIsForgotten) {
   EXPECT_THAT(all(), IsEmpty());
 }
 
-TEST_F(DisputesTest, AFewLooksAtAPostSayAllThatItLacks) {
-  servers.publish(kUri, kAuthor, "dogs", kDate);
-  std::vector<HistoryEntry> invented;
-  for (int i = 0; i < 12; ++i) {
-    invented.push_back(entry());
-    invented.back().partition = Tag::from_canonical("cats" + std::to_string(i));
-  }
-  ASSERT_TRUE(run(disputes.adopt(invented, kB)));
-  EXPECT_EQ(run(stores->history.totals())->entries, 12U);
-  pass(minutes(30));
-  EXPECT_EQ(run(stores->history.totals())->entries, 0U);
-  EXPECT_LE(servers.asked[kUri], 3);
-}
-
 TEST_F(DisputesTest, ARemovalThatThisNodeBelievedIsFinal) {
   servers.publish(kUri, kAuthor, "cats", kDate);
   have(entry(/*removed=*/true));
