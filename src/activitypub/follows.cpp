@@ -1,5 +1,6 @@
 #include "activitypub/follows.hpp"
 
+#include <fmt/format.h>
 #include <optional>
 #include <set>
 #include <string_view>
@@ -107,7 +108,8 @@ Task<HttpResponse> Follows::follow_tags(fediverse::Activity activity, fediverse:
   const std::size_t longest =
       std::max({activity.id.size(), sender.id.size(), sender.delivery_inbox().size()});
   if (sender.is_node && longest > fediverse::kSharedIdSizeMax)
-    co_return error_response({ErrorCode::kTooLarge, "an id of the node is longer than 640 bytes"});
+    co_return error_response({ErrorCode::kTooLarge, fmt::format("an id of the node is longer than {} bytes",
+                                                                fediverse::kSharedIdSizeMax)});
   if (sender.is_node) co_return co_await tags_.follow_as_node(std::move(followers));
   co_return co_await tags_.follow(std::move(followers), follow.objects.front(), std::move(sender),
                                   std::move(body));

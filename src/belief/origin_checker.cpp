@@ -131,7 +131,8 @@ Task<OriginChecker::Verdict> OriginChecker::judge_removal(Claim claim) {
   const bool agrees = wishes && (claim.of_archive ? wishes->wishes.archive : wishes->wishes.relay);
   const bool is_withdrawn = wishes && (wishes->is_suspended || (is_shown && !agrees));
   if (is_gone || is_withdrawn) {
-    if (is_hidden && hosts_.make_up_for_gone(host_of(claim.uri))) give_back(claim.uri, claim.sender);
+    if (is_hidden && hosts_.make_up_for_gone(host_of(claim.uri))) give_back(claim.uri);
+    clear(claim.sender);
     // Nobody says for ever what the author will do.
     const WallTime changed = std::min(version_of(true, claim.changed).at, clock_.wall_now());
     co_return Verdict{Answer{.published = claim.published, .changed = changed}};
@@ -192,7 +193,10 @@ Task<OriginChecker::Verdict> OriginChecker::judge_post(Claim claim) {
 Task<void> OriginChecker::note_absence(std::string uri, std::string author, std::string sender) {
   const std::string host = host_of(uri);
   hosts_.gone(uri);
-  if (hosts_.make_up_for_gone(host)) give_back(uri, sender);
+  if (hosts_.make_up_for_gone(host)) {
+    give_back(uri);
+    clear(sender);
+  }
   if (hosts_.is_known(host)) co_return;
   if (!hosts_.has_nothing(host) && host_of(author) == host) {
     const auto wishes = co_await wishes_of(std::move(author), clock_.now(), std::move(sender));
@@ -246,7 +250,7 @@ Result<Answer> OriginChecker::read_post(const Claim& claim, const json::object& 
   if (!note) return unread(claim, note.error());
   if (note->id == claim.uri) {
     hosts_.found_post(host_of(claim.uri));
-    give_back(claim.uri, claim.sender);
+    give_back(claim.uri);
   }
   const bool offered =
       note->id == claim.uri && note->visibility == fediverse::Visibility::kPublic && note->may_be_announced;
@@ -268,9 +272,11 @@ Result<Answer> OriginChecker::read_post(const Claim& claim, const json::object& 
     posts_.erase(place);
   }
   const bool tagged = offered && std::ranges::find(note->tags, claim.tag) != note->tags.end();
-  if (tagged != claim.removed)
+  if (tagged != claim.removed) {
+    clear(claim.sender);
     return Answer{.published = published.value_or(claim.published),
                   .changed = changed_by(claim, edited, as_of)};
+  }
   return fail(ErrorCode::kInvalid,
               tagged ? "the post still carries the tag" : "the post is not public or lacks the tag");
 }
@@ -289,7 +295,8 @@ Task<Result<OriginChecker::Wishes>> OriginChecker::wishes_of(std::string author,
   CO_TRY(const Document document, co_await fetch(author));
   CO_TRY(const fediverse::RemoteActor actor, fediverse::parse_actor(document.body, author));
   hosts_.found(host_of(author));
-  give_back(author, sender);
+  give_back(author);
+  clear(sender);
   make_room(wishes_, kRememberedMax);
   const Wishes wishes{fediverse::wishes_of(actor), actor.suspended, document.as_of, clock_.now()};
   wishes_.insert_or_assign(std::move(author), wishes);
@@ -321,8 +328,13 @@ budget::Spender OriginChecker::teller(const std::string& sender) const {
 
 // What is there costs its host no more than it wants, whatever was said of it: it publishes that. Of what is
 // not there, anybody can name as much as they like.
-void OriginChecker::give_back(const std::string& url, const std::string& sender) {
+void OriginChecker::give_back(const std::string& url) {
   budget_.give_back(budget::Resource::kChecks, budget_.who(host_of(url)));
+}
+
+// What it said was so: else it counts, also of a post that is there, which others would have fetched as often
+// as they say something else of it.
+void OriginChecker::clear(const std::string& sender) {
   if (!sender.empty()) budget_.give_back(budget::Resource::kVainChecks, teller(sender));
 }
 

@@ -117,7 +117,8 @@ class OriginChecker {
   static constexpr Duration kAbsentRemembered = std::chrono::minutes(10);
   [[nodiscard]] const Post* known(const Claim& claim) const;
   [[nodiscard]] Result<void> may_fetch(const std::string& url, const std::string& sender);
-  void give_back(const std::string& url, const std::string& sender);
+  void give_back(const std::string& url);
+  void clear(const std::string& sender);
   [[nodiscard]] budget::Spender teller(const std::string& sender) const;
   Task<Result<Document>> fetch(std::string url);
   Task<Verdict> judge(Claim claim);

@@ -39,7 +39,7 @@ enum class Resource : std::uint8_t {
   kKeyFetches,    // keys fetched because somebody says to be the owner, by who sends the request
   kKeyHosts,      // documents fetched for that, by the host that is asked
   kChecks,        // posts and authors fetched because a node names them, by the host that is asked
-  kVainChecks,    // of these, what was not given back, by the domain of the node that names it
+  kVainChecks,    // of these, those in vain, or of which it said what is not so, by the domain of the node
   kEvents,        // posts under hashtags that a node brings, by its domain
   kNames,         // names being looked up in the DNS, by their registered domain
   kRingNames,     // the same, of nodes on the rings

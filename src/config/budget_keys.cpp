@@ -44,6 +44,7 @@ std::map<std::string, std::uint64_t*> budget_keys(budget::Budgets& budgets) {
       {"budget.key_requests_per_domain", &of(Resource::kKeyHosts).group},
       {"budget.checks_per_host", &of(Resource::kChecks).each},
       {"budget.checks_per_domain", &of(Resource::kChecks).group},
+      {"budget.vain_checks_per_domain", &of(Resource::kVainChecks).group},
       {"budget.events_an_hour_per_domain", &of(Resource::kEvents).group},
       {"budget.waiting", &of(Resource::kWaiting).total},
       {"budget.waiting_per_domain", &of(Resource::kWaiting).group},

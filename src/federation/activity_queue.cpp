@@ -1,6 +1,5 @@
 #include "federation/activity_queue.hpp"
 
-#include <algorithm>
 #include <fmt/format.h>
 
 #include "base/json.hpp"
@@ -13,17 +12,11 @@ constexpr std::size_t kLoadPage = 1'000;
 
 // What must arrive in order: activities of one of this node's actors about one object, where a Follow is what
 // its Undo is about; and what others have signed about a post, whoever of this node's actors brings it.
-std::string subject_of(const Letter& letter) {
-  const Result<json::object> activity = json::parse_object(letter.body);
+std::string subject_of(const Letter& letter, const Result<json::object>& activity) {
   if (!activity) return letter.actor;
   const bool is_follow = json::id_of(*activity, "type") == "Follow";
   const std::string object = is_follow ? json::id_of(*activity) : json::id_of(*activity, "object");
   return json::id_of(*activity, "actor") == letter.actor ? letter.actor + " " + object : object;
-}
-
-bool is_accept(const Letter& letter) {
-  const Result<json::object> activity = json::parse_object(letter.body);
-  return activity && json::id_of(*activity, "type") == "Accept";
 }
 
 // A Move elsewhere than this node goes now: it was called off.
@@ -85,8 +78,9 @@ std::string ActivityQueue::fresh(std::string_view about) {
 void ActivityQueue::queue(Letter letter, bool tried) {
   budget_.count(budget::Resource::kLetters, budget_.who(host_of(letter.inbox)));
   const std::string inbox = letter.inbox;
-  const std::string subject = subject_of(letter);
-  if (is_accept(letter)) {
+  const Result<json::object> activity = json::parse_object(letter.body);
+  const std::string subject = subject_of(letter, activity);
+  if (activity && json::id_of(*activity, "type") == "Accept") {
     const Accepts first{letter.written, {}};
     accepts_.try_emplace({letter.actor, host_of(inbox)}, first).first->second.letters.insert(letter.seq);
   }

@@ -128,7 +128,8 @@ Result<Note> parse_note(const json::object& o, const std::string& actor, WallTim
     return fail(ErrorCode::kInvalid, "object.id is on another server than the actor");
   }
   if (std::max(note.id.size(), actor.size()) > kSharedIdSizeMax)
-    return fail(ErrorCode::kTooLarge, "object.id or the actor's id is longer than 640 bytes");
+    return fail(ErrorCode::kTooLarge,
+                fmt::format("object.id or the actor's id is longer than {} bytes", kSharedIdSizeMax));
   TRY(const std::vector<std::string> authors,
       parse_ids(json::find(o, "attributedTo"), "object.attributedTo", limits.items_max));
   for (const std::string& author : authors) {

@@ -2,6 +2,7 @@
 #include "belief/post_checker.hpp"
 
 #include <boost/asio/co_spawn.hpp>
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -372,6 +373,21 @@ TEST_F(PostCheckerTest, RemovalsOfWhatNeverWasMakeUpForNoLie) {
   }
   is_often_wrong(kA);
   EXPECT_TRUE(origins.standing().is_doubtful(kA));
+}
+
+TEST_F(PostCheckerTest, WhoeverIsWrongAboutALivingPostHasItFetchedNoMoreThanSoOften) {
+  publish();
+  for (int batch = 0; batch < 2; ++batch) {
+    std::vector<TagEvent> lacks;
+    for (int i = 0; i < 45; ++i) {
+      lacks.push_back(event());
+      lacks.back().tag = Tag::from_canonical(fmt::format("lacks{}x{}", batch, i));
+    }
+    EXPECT_THAT(taken(std::move(lacks), kA), IsEmpty());
+  }
+  EXPECT_EQ(servers.asked[kUri], 60);
+  publish("https://post.example/2");
+  EXPECT_THAT(taken({event(Op::kAdd, "https://post.example/2")}, kB), SizeIs(1)) << "others are heard";
 }
 
 // Mastodon answers from a cache of three minutes, whatever changed. What it says right after a change is no
