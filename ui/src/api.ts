@@ -90,7 +90,7 @@ export async function getPage(target: string, init?: RequestInit): Promise<Page>
   return { posts, older: older && older.pathname + older.search, reached };
 }
 
-/** What the address of a hashtag's page asks for. */
+/** What a hashtag's page shows: hashtags in the one spelling that the node has for each, as those of posts are. */
 export class View {
   readonly any: string[];
   readonly all: string[];
@@ -100,15 +100,14 @@ export class View {
 
   constructor(
     readonly tag: string,
+    words: DOMStringMap,
     search: string,
   ) {
     const query = new URLSearchParams(search);
-    // What is no hashtag is left out, as the page says above this.
-    const isHashtag = (word: string) => /^[\p{L}\p{N}\p{M}\p{Cf}_·・]+$/u.test(word);
-    const words = (name: string) => (query.get(name) ?? "").split(/[\s,#]+/).filter(isHashtag).slice(0, 4);
-    this.any = words("any");
-    this.all = words("all");
-    this.none = words("none");
+    const list = (name: string) => (words[name] ?? "").split(" ").filter((word) => word !== "");
+    this.any = list("any");
+    this.all = list("all");
+    this.none = list("none");
     const until = (query.get("until") ?? "").slice(0, 10);
     this.isOld = query.has("max_id") || query.has("min_id");
     this.until = /^\d{4}-\d\d-\d\d$/.test(until) ? until : "";

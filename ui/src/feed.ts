@@ -9,9 +9,6 @@ const PAGES = 10;
 // The node asks a server that has not answered again after 30 seconds.
 const DOUBT = 35_000;
 
-/** One spelling for those of a hashtag, near enough to the node's to compare a word of a reader with a post. */
-const fold = (word: string) => word.normalize("NFKD").replace(/\p{Mn}/gu, "").toLowerCase();
-
 /** Whether an id is of a later post. Ids are numbers, too large for JavaScript's. */
 const isLater = (id: string, than: string) => (id.length === than.length ? id > than : id.length > than.length);
 
@@ -191,27 +188,35 @@ export class Feed {
   }
 
   #hear(tag: string, event: string, payload: string): void {
-    const word = fold(tag);
     if (event === "delete") {
       // Under one of its hashtags only: it may have been edited, and stay for another.
       if (!this.#isBehind && ![...this.state.pieces, this.state.waiting].some((list) => list.some((post) => post.id === payload))) return;
-      this.#lost.set(payload, (this.#lost.get(payload) ?? new Set()).add(word));
+      this.#lost.set(payload, (this.#lost.get(payload) ?? new Set()).add(tag));
       this.#edit(payload, (post) => (this.#belongs(post) ? post : null));
     } else if (event === "update" || event === "status.update") {
       const status = JSON.parse(payload) as Status;
-      this.#lost.get(status.id)?.delete(word);
-      const now = this.#belongs(status, word) ? status : null;
-      if (this.#known.has(status.uri)) this.#edit(status.id, (post) => (post.uri === status.uri ? now : post));
-      else if (now && event === "update") this.#arrive([now]);
+      this.#lost.get(status.id)?.delete(tag);
+      const now = this.#belongs(status, tag) ? status : null;
+      if (this.#isHere(status.uri)) {
+        this.#edit(status.id, (post) => (post.uri === status.uri ? now : post));
+        if (!now) this.#known.add(status.uri); // what is on its way is as it was before
+      } else if (now && event === "update") {
+        this.#known.delete(status.uri);
+        this.#arrive([now]);
+      }
       // Combined hashtags are asked for all the time: nothing says when each of them has begun to be heard.
       if (event === "update" && !this.#isBehind && !this.view.isCombined && isLater(status.id, this.#reached)) this.#reached = status.id;
     }
   }
 
+  #isHere(uri: string): boolean {
+    return [...this.state.pieces, this.state.waiting].some((list) => list.some((post) => post.uri === uri));
+  }
+
   #belongs({ id, tags }: Status, surely?: string): boolean {
     const lost = this.#lost.get(id);
-    const names = new Set(tags.map(({ name }) => fold(name)).filter((name) => !lost?.has(name)));
-    return this.view.shows((word) => names.has(fold(word)) || fold(word) === surely);
+    const names = new Set(tags.map(({ name }) => name).filter((name) => !lost?.has(name)));
+    return this.view.shows((word) => names.has(word) || word === surely);
   }
 
   /** What came while nobody listened: the oldest first, so that it goes on where it broke off. */
@@ -241,9 +246,14 @@ export class Feed {
     if (this.state.pieces.length === 0) this.#reveal();
   }
 
-  /** Changes the posts with that id, and takes out those that become null. */
+  /** Changes the posts with that id, and takes out those that become null, which may come again. */
   #edit(id: string, change: (post: Status) => Status | null): void {
-    const edited = (list: Status[]) => (list.some((post) => post.id === id) ? list.flatMap((post) => (post.id === id ? (change(post) ?? []) : post)) : list);
+    const changed = (post: Status) => {
+      const now = change(post);
+      if (!now) this.#known.delete(post.uri);
+      return now ?? [];
+    };
+    const edited = (list: Status[]) => (list.some((post) => post.id === id) ? list.flatMap((post) => (post.id === id ? changed(post) : post)) : list);
     this.#set({ pieces: this.state.pieces.map(edited), waiting: edited(this.state.waiting) });
   }
 }

@@ -24,7 +24,7 @@ async function unused(box: HTMLElement): Promise<void> {
 const fields = (box: HTMLElement) => [...box.querySelectorAll<HTMLInputElement>("form input[name]")];
 
 async function showTag(box: HTMLElement, tag: string): Promise<void> {
-  const view = new View(tag, location.search);
+  const view = new View(tag, box.dataset, location.search);
   if (view.isOld) return; // as it was drawn: there is nothing that comes to it
   const feed = new Feed(view);
   const address = document.querySelector(".address")?.textContent ?? "";

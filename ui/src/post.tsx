@@ -6,11 +6,11 @@ import type { Media, Status } from "./api.ts";
 import { plain, sanitise } from "./sanitise.ts";
 import { recall, serverOf } from "./settings.ts";
 
-function Content({ html, lang }: { html: string; lang: string | null }) {
+function Content({ html, lang }: { html: string; lang: string }) {
   const box = useRef<HTMLDivElement>(null);
   // Before it is painted, or all that is below would move.
   useLayoutEffect(() => box.current?.replaceChildren(sanitise(html)), [html]);
-  return <div class="content" dir="auto" lang={lang ?? undefined} ref={box} />;
+  return <div class="content" dir="auto" lang={lang} ref={box} />;
 }
 
 /** What may be clicked: nothing that would run here. */
@@ -72,7 +72,8 @@ export interface PostProps {
 export function Post({ status, images, position, main }: PostProps) {
   const id = useId();
   const created = new Date(status.created_at);
-  const warning = plain(status.spoiler_text);
+  const warning = status.spoiler_text; // plain text
+  const lang = status.language ?? ""; // unknown, and not that of the page
   // Where this reader has an account, and can answer.
   const server = serverOf(recall("server") || recall("account"));
   const media = status.media_attachments.slice(0, 16);
@@ -81,9 +82,9 @@ export function Post({ status, images, position, main }: PostProps) {
   const tags = status.tags.filter(({ name }) => name !== main && !text.includes(`#${name}`)).slice(0, 64);
   const body = (
     <>
-      <Content html={status.content} lang={status.language} />
+      <Content html={status.content} lang={lang} />
       {status.poll && (
-        <ul class="poll">
+        <ul class="poll" lang={lang}>
           {status.poll.options.map((option) => (
             <li dir="auto">{option.title}</li>
           ))}
@@ -114,7 +115,7 @@ export function Post({ status, images, position, main }: PostProps) {
       </header>
       {warning ? (
         <details class="warning">
-          <summary dir="auto">{warning}</summary>
+          <summary dir="auto" lang={lang}>{warning}</summary>
           {body}
         </details>
       ) : (

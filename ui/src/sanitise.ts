@@ -34,7 +34,7 @@ export function sanitise(html: string): DocumentFragment {
   return fragment;
 }
 
-/** For names and warnings, which are plain text or HTML depending on the server. */
+/** For names, which are plain text or HTML depending on the server. */
 export function plain(html: string): string {
   return html.includes("<") || html.includes("&") ? (sanitise(html).textContent ?? "") : html;
 }

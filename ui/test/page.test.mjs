@@ -455,6 +455,18 @@ test("combined hashtags are live: posts come, stay as long as one hashtag does, 
     await shown(both).waitFor({ state: "detached" });
   }));
 
+test("what comes live is filtered as the node does it, in any script", () =>
+  visit({}, async (page) => {
+    await page.addInitScript(() => (window.setInterval = () => 0));
+    await page.goto(`${tagPage("lynx")}?any=${encodeURIComponent("Łódź")}&none=${encodeURIComponent("ハス")}`);
+    await page.getByRole("feed").waitFor({ state: "attached" }); // without a post it has no height
+    await subscribed(page, ["lynx", "lodz"]);
+    await control("/post", { domain: "elm.example", text: `By bus #lynx #バス ${Date.now()}` });
+    await posts(page).getByText("By bus").waitFor();
+    await control("/post", { domain: "elm.example", text: `At home #Łódź ${Date.now()}` });
+    await page.getByRole("button", { name: "1 new post" }).waitFor();
+  }));
+
 test("what an author edits is shown as it is now, and what was not shown is no news", () =>
   visit({}, async (page) => {
     await page.goto("/");
@@ -465,6 +477,21 @@ test("what an author edits is shown as it is now, and what was not shown is no n
     await live(page, "caturday");
     await page.locator(`article.post[data-uri="${first.uri}"]`).getByText("Never mind the cat").waitFor();
     assert.equal(await page.getByRole("button", { name: "1 new post" }).count(), 0);
+  }));
+
+test("a post that leaves the page and comes back is shown again", () =>
+  visit({}, async (page) => {
+    const write = async (text) => (await control("/post", { domain: "elm.example", text: `${text} #colocolo ${Date.now()}` })).id;
+    const uris = [await write("It stays"), await write("To and fro")];
+    await arrived(page, "colocolo", uris);
+    const statuses = await page.evaluate(async (target) => (await fetch(target)).json(), "/api/v1/timelines/tag/colocolo");
+    const status = statuses.find(({ uri }) => uri === uris[1]);
+    const events = [["delete", status.id], ["update", JSON.stringify({ ...status, content: "<p>Here again</p>" })]];
+    const body = events.map(([event, data]) => `event: ${event}\ndata: ${data}\n\n`).join("");
+    await page.route("**/api/v1/streaming/**", (route) => route.fulfill({ contentType: "text/event-stream", body }), { times: 1 });
+    await live(page, "colocolo");
+    await page.getByRole("button", { name: "1 new post" }).click();
+    await posts(page).getByText("Here again").waitFor();
   }));
 
 /** Hides the tab, or shows it. */
@@ -685,6 +712,16 @@ test("warnings hide posts, and images come only when wished", async () => {
   await page.context().close();
 });
 
+test("a warning that looks like markup hides the post", () =>
+  visit({}, async (page) => {
+    await page.goto("/");
+    const [first] = await page.evaluate(async (target) => (await fetch(target)).json(), "/api/v1/timelines/tag/caturday?limit=1");
+    await page.route("**/api/v1/timelines/tag/**", (route) => route.fulfill({ json: [{ ...first, spoiler_text: "<Dune>" }] }));
+    await live(page, "caturday");
+    await posts(page).getByText("<Dune>").waitFor();
+    assert.equal(await posts(page).locator(".content").isVisible(), false);
+  }));
+
 test("what a post smuggles in does not get into the page", async () => {
   const page = await open(browser, world.node);
   const content =
@@ -696,6 +733,7 @@ test("what a post smuggles in does not get into the page", async () => {
   await page.route("**/api/v1/timelines/tag/**", (route) => route.fulfill({ json: [{ ...status, ...rest }] }));
   await live(page, "caturday");
   const shown = posts(page).first().locator(".content");
+  assert.equal(await shown.getAttribute("lang"), "", "not that of the page");
   assert.equal(await shown.innerHTML(), '<p>safe<a rel="nofollow noopener noreferrer">link</a><b>bold</b></p>');
   for (const link of await posts(page).getByRole("link").all()) assert.doesNotMatch((await link.getAttribute("href")) ?? "", /^javascript/);
   assert.equal(await page.evaluate(() => globalThis.hacked), undefined);
