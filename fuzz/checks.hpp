@@ -31,9 +31,6 @@ inline void check_note(const fediverse::Note& note, const fediverse::ParseLimits
   check_time(note.published);
   if (note.updated) check_time(*note.updated);
   check_tags(note.tags, limits);
-  TR_ASSERT(note.spellings.size() == note.tags.size());
-  for (std::size_t i = 0; i < note.tags.size(); ++i)
-    TR_ASSERT(*Tag::parse(note.spellings[i]) == note.tags[i]);
 }
 
 inline void check_post(const fediverse::PostRef& post, const fediverse::ParseLimits& limits) {

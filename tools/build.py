@@ -18,7 +18,8 @@ EVERY = 10  # seconds
 
 
 def configure(preset, folder):
-    if (folder / "build.ninja").exists():
+    made = folder / "build.ninja"
+    if made.exists() and made.stat().st_mtime >= (ROOT / "CMakePresets.json").stat().st_mtime:  # CMake looks at all else by itself
         return 0
     done = subprocess.run(["cmake", "--preset", preset], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     if done.returncode != 0:

@@ -329,6 +329,8 @@ def main():
     failed = sum(result.failed for result in runner.results.values())
     skipped = sum(result.skipped for result in runner.results.values())
     bad = [name for name, result in runner.results.items() if result.failed]
+    for name in bad:  # once more, so that the end of a long log says what is wrong
+        print(f"{name}:\n{runner.results[name].output.rstrip()[-2000:]}")
     if bad:
         print(f"failed: {', '.join(bad)}")
     if skipped:

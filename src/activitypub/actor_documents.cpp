@@ -51,13 +51,6 @@ constexpr std::size_t kOwnColour = 4;
 
 HttpResponse not_found(const std::string& what) { return error_response({ErrorCode::kNotFound, what}); }
 
-HttpResponse redirect(int status, std::string target) {
-  HttpResponse response;
-  response.status = status;
-  response.headers.add("Location", std::move(target));
-  return response;
-}
-
 // Who opens an actor in a browser is shown a page (web/site.hpp).
 bool is_browser(const HttpRequest& request) {
   return fediverse::prefers_html(request.headers.joined("Accept").value_or(""));

@@ -32,9 +32,14 @@ Task<HttpResponse> Follows::follow(fediverse::Activity activity, fediverse::Remo
   const std::string actor = sender.id;
   const std::string id = activity.id;
   const std::string object = followed(std::get<fediverse::Follow>(activity.content).objects, envelope.target);
-  const Result<bool> undone = co_await instances_.take_undone(actor, id);
+  const Result<bool> undone = co_await instances_.is_undone(actor, id);
   if (!undone) co_return error_response(undone.error());
-  if (*undone) co_return co_await refuse_undone(object, id, std::move(sender), std::move(envelope.body));
+  if (*undone) {
+    HttpResponse refusal = co_await refuse_undone(object, id, std::move(sender), std::move(envelope.body));
+    if (refusal.status != 202) co_return refusal;  // it comes again, and is none that holds then either
+    const Result<bool> taken = co_await instances_.take_undone(actor, id);
+    co_return taken ? std::move(refusal) : error_response(taken.error());
+  }
   HttpResponse response =
       co_await follow_as_asked(std::move(activity), std::move(sender), std::move(envelope));
   if (response.status != 202) co_return response;

@@ -126,8 +126,9 @@ Task<HttpResponse> Inbox::dispatch_other(fediverse::Activity activity, fediverse
     co_return co_await follows_.take_reject(activity.actor, std::move(reject->follows));
   if (auto* block = std::get_if<fediverse::Block>(&content)) {
     HttpResponse answer = co_await follows_.take_block(activity.actor, std::move(block->object), activity.id);
-    if (answer.status == 202) co_await posts_.blocked(activity.actor);
-    co_return answer;
+    if (answer.status != 202) co_return answer;
+    const Result<void> taken_back = co_await posts_.blocked(activity.actor);
+    co_return taken_back ? answer : error_response(taken_back.error());
   }
   if (auto* undo = std::get_if<fediverse::UndoBlock>(&content))
     co_return co_await follows_.end_block(activity.actor, std::move(undo->object), std::move(undo->id));

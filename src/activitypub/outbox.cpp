@@ -20,13 +20,6 @@ HttpResponse shown(const json::object& object) {
   return response;
 }
 
-HttpResponse too_many(Duration wait) {
-  HttpResponse response = error_response({ErrorCode::kBusy, "too many outboxes asked for; later again"});
-  response.status = 429;
-  response.headers.set("Retry-After", std::to_string(std::chrono::ceil<std::chrono::seconds>(wait).count()));
-  return response;
-}
-
 }  // namespace
 
 const Outbox::Extent* Outbox::fresh(const Tag& tag) const {
@@ -59,7 +52,7 @@ Task<HttpResponse> Outbox::answer(Tag tag, std::string query, IpAddress asker) {
   std::string page = query_value(query, "page");
   const Duration wait =
       page.empty() ? wait_for(tag, asker) : budget_.take(budget::Resource::kReads, budget_.who(asker));
-  if (wait > Duration::zero()) co_return too_many(wait);
+  if (wait > Duration::zero()) co_return busy_response(wait, "too many outboxes asked for; later again");
   if (!page.empty()) co_return co_await this->page(std::move(tag), std::move(page));
   const std::string id = identity_.tag_actor(tag) + "/outbox";
   json::object collection = {{"@context", fediverse::kContext},

@@ -1,6 +1,6 @@
 #include "activitypub/post_activities.hpp"
 
-#include <algorithm>
+#include <set>
 
 #include "activitypub/answers.hpp"
 #include "http/http_error.hpp"
@@ -53,9 +53,8 @@ Task<HttpResponse> PostActivities::gone(std::string author) {
   co_return ignored("an account whose key was never known here is gone");
 }
 
-Task<void> PostActivities::blocked(std::string author) {
-  // If it fails, the author's next post finds the block.
-  co_await publisher_.refused_by(std::move(author));
+Task<Result<void>> PostActivities::blocked(std::string author) {
+  return publisher_.refused_by(std::move(author));
 }
 
 Task<HttpResponse> PostActivities::announced(fediverse::Announce announce) {
@@ -76,8 +75,9 @@ Task<HttpResponse> PostActivities::announced(fediverse::Announce announce) {
 Task<HttpResponse> PostActivities::reported(fediverse::Flag flag, std::string activity,
                                             std::string reporter) {
   std::vector<std::string> about;
-  const auto add = [&about](std::string uri) {
-    if (std::ranges::find(about, uri) == about.end()) about.push_back(std::move(uri));
+  std::set<std::string> named;  // thousands, maybe
+  const auto add = [&](std::string uri) {
+    if (named.insert(uri).second) about.push_back(std::move(uri));
   };
   for (std::string& object : flag.objects) {
     // Mastodon names what it has of the reported actor: announcements, which say nothing to who reads that,

@@ -38,7 +38,7 @@ class PostActivities {
   // Of an account whose signature cannot be checked any more: it is looked for, if it is known here.
   [[nodiscard]] Task<HttpResponse> gone(std::string author);
   // The author may have blocked this node: then what is published of it is taken back.
-  [[nodiscard]] Task<void> blocked(std::string author);
+  [[nodiscard]] Task<Result<void>> blocked(std::string author);
   // That actor is a LitePub relay, whose Announces name posts of its people, or one that speaks for others,
   // as a group does, of a server whose posts are taken. What a person boosts is no wish of its author.
   [[nodiscard]] bool is_announcer(const fediverse::RemoteActor& actor) const {

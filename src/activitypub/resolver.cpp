@@ -38,16 +38,14 @@ Task<HttpResponse> Resolver::answer(HttpRequest request) {
   if (blocks_.of_tag(tag->canonical()) != nullptr)
     co_return error_response({ErrorCode::kNotFound, "this hashtag is not offered here"});
   HttpResponse response;
-  response.headers.add("Vary", "Accept");
   if (wants_activity(request.headers.find("Accept").value_or(""))) {
-    response.status = 303;
-    response.headers.add("Location", identity_.tag_actor(*tag));
-    co_return response;
+    response = redirect(303, identity_.tag_actor(*tag));
+  } else {
+    const Result<json::object> found = co_await resolve(*tag, request.peer);
+    if (!found) co_return error_response(found.error());
+    response = json_response(*found);
   }
-  const Result<json::object> found = co_await resolve(*tag, request.peer);
-  if (!found) co_return error_response(found.error());
-  response.headers.add("Content-Type", "application/json");
-  response.body = json::serialize(*found);
+  response.headers.add("Vary", "Accept");
   co_return response;
 }
 

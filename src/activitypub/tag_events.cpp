@@ -1,6 +1,7 @@
 #include "activitypub/tag_events.hpp"
 
 #include <algorithm>
+#include <set>
 
 #include "activitypub/answers.hpp"
 #include "delivery/results.hpp"
@@ -40,13 +41,13 @@ Task<HttpResponse> TagEvents::take_announced(Batch batch) {
   // Of hashtags that are wanted here, which relays bring in bulk.
   const Result<void> within = check_budget(batch.sender, (asked + kAnnouncedShare - 1) / kAnnouncedShare);
   if (!within) co_return error_response(within.error());
-  redundancy::RelayClaims claims = delivery::news_of(batch.body).claims;
+  const redundancy::RelayClaims claims = delivery::news_of(batch.body).claims;
+  std::set<Tag> taken;
+  for (const delivery::TagEvent& event : events) taken.insert(event.tag);
   const auto refusals = co_await subscriber_.receive(std::move(events), std::move(batch.sender), claims);
   if (!refusals) co_return error_response(refusals.error());
-  for (const delivery::Refusal& refusal : *refusals) claims.erase(refusal.tag);
-  for (const auto& [tag, claim] : claims) {
-    if (claim.relays > hints_.of(tag)) hints_.learn(tag, claim.relays);
-  }
+  for (const delivery::Refusal& refusal : *refusals) taken.erase(refusal.tag);
+  hints_.hear(claims, taken);
   co_return delivery::results_response(asked, *refusals);
 }
 

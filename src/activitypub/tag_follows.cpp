@@ -17,6 +17,7 @@ Task<HttpResponse> TagFollows::follow(std::vector<delivery::Follower> followers,
                                       fediverse::RemoteActor sender, std::string body) {
   const std::string id = activities_.fresh_id(actor, "accepts", followers.front().follow_id);
   const Tag tag = followers.front().tag;
+  const federation::ActivityQueue::ComingAccept coming(activities_, actor, host_of(sender.inbox));
   const Result<void> followed = co_await followers_.follow(std::move(followers));
   if (!followed) co_return error_response(followed.error());
   Result<void> answered =
@@ -58,13 +59,12 @@ Task<HttpResponse> TagFollows::follow_as_node(std::vector<delivery::Follower> fo
 Task<Result<std::vector<delivery::Refusal>>> TagFollows::take_served(
     std::vector<delivery::Follower> followers) {
   std::vector<delivery::Refusal> refusals;
-  std::vector<delivery::Follower> taken;
+  std::vector<delivery::Follower> served;
   for (delivery::Follower& follower : followers) {
     Result<void> serving = owner_.check_serving(follower.tag);
     if (serving) serving = blocks_.check_tag(follower.tag.canonical());
     if (serving) {
-      redundancy_.note_request(follower.tag, follower.actor, /*follows=*/true);
-      taken.push_back(std::move(follower));
+      served.push_back(std::move(follower));
     } else if (redundancy_.is_draining(follower.tag, follower.inbox)) {
       // Not "not_owner": who leaves waits for that. Not taken either: whoever comes would be forgotten.
       refusals.push_back({"", follower.tag, {ErrorCode::kBusy, "this relay still delivers what it took"}});
@@ -74,8 +74,14 @@ Task<Result<std::vector<delivery::Refusal>>> TagFollows::take_served(
       refusals.push_back({"", follower.tag, serving.error()});
     }
   }
-  if (!taken.empty()) {
-    CO_TRY_VOID(co_await followers_.follow(std::move(taken)));
+  for (delivery::Follower& follower : followers_.take_out_excess(&served))
+    refusals.push_back({"",
+                        std::move(follower.tag),
+                        {ErrorCode::kUnavailable, "too many hashtags are followed from there"}});
+  for (const delivery::Follower& follower : served)
+    redundancy_.note_request(follower.tag, follower.actor, /*follows=*/true);
+  if (!served.empty()) {
+    CO_TRY_VOID(co_await followers_.follow(std::move(served)));
   }
   co_return refusals;
 }

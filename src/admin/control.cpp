@@ -63,10 +63,7 @@ Task<HttpResponse> Control::answer(HttpRequest request, administrators::Administ
     reply = co_await route->handler(std::move(wish));
   }
   if (!reply) co_return error_response(reply.error());
-  HttpResponse response;
-  response.headers.add("Content-Type", "application/json");
-  response.body = json::serialize(*reply);
-  co_return response;
+  co_return json_response(*reply);
 }
 
 Task<Reply> Control::change(const Routes::Handler* handler, Request request, std::string path) {

@@ -3,18 +3,6 @@
 #include "http/http_error.hpp"
 
 namespace tagring::admin {
-namespace {
-
-HttpResponse refused(Duration wait) {
-  HttpResponse response;
-  response.status = 429;
-  response.headers.add("Content-Type", "application/json");
-  response.headers.add("Retry-After", std::to_string(std::chrono::ceil<std::chrono::seconds>(wait).count()));
-  response.body = encode_error({ErrorCode::kBusy, "too many wrong tokens from that address"});
-  return response;
-}
-
-}  // namespace
 
 std::expected<administrators::Administrator, HttpResponse> Gate::admit(const HttpRequest& request) {
   constexpr std::string_view kBearer = "Bearer ";
@@ -26,7 +14,9 @@ std::expected<administrators::Administrator, HttpResponse> Gate::admit(const Htt
   // Others who guess must not keep an administrator out.
   const bool has_room = budget_.has_room(budget::Resource::kGuesses, asker) ||
                         budget_.is_total(budget::Resource::kGuesses, asker);
-  if (!has_room) return std::unexpected(refused(budget_.standing(budget::Resource::kGuesses, asker).ends));
+  if (!has_room)
+    return std::unexpected(busy_response(budget_.standing(budget::Resource::kGuesses, asker).ends,
+                                         "too many wrong tokens from that address"));
   std::optional<administrators::Administrator> who = administrators::whose(tokens_, secret);
   if (!who) who = logins_.whose(secret);
   if (!who) {

@@ -85,15 +85,18 @@ Task<Reply> InstanceControl::subscribe(json::object body, bool on) {
   CO_TRY(const std::vector<Tag> named, tags_in(body));
   std::vector<std::string> tags;
   for (const Tag& tag : named) tags.push_back(tag.canonical());
-  json::array canonical(tags.begin(), tags.end());
-  Result<void> done;
   if (on) {
-    done = co_await tag_sources_.subscribe(host, std::move(tags));
-  } else {
-    done = co_await tag_sources_.unsubscribe(host, std::move(tags));
+    json::array subscribed(tags.begin(), tags.end());
+    CO_TRY_VOID(co_await tag_sources_.subscribe(host, std::move(tags)));
+    co_return json::object{{"host", host}, {"subscribed", std::move(subscribed)}};
   }
-  if (!done) co_return std::unexpected(done.error());
-  co_return json::object{{"host", host}, {on ? "subscribed" : "unsubscribed", std::move(canonical)}};
+  const std::set<std::string> known = tag_sources_.subscribed(host);
+  json::array unsubscribed;
+  json::array unknown;
+  for (const std::string& tag : tags) (known.contains(tag) ? unsubscribed : unknown).emplace_back(tag);
+  CO_TRY_VOID(co_await tag_sources_.unsubscribe(host, std::move(tags)));
+  co_return json::object{
+      {"host", host}, {"unsubscribed", std::move(unsubscribed)}, {"unknown", std::move(unknown)}};
 }
 
 // --- groups ------------------------------------------------------------------------------------------------

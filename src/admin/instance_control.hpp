@@ -4,8 +4,9 @@
 //                                          decision; the node's new name, if it has moved
 //   GET  /instances/hashtags?host=…        what an instance gets, and who wants it
 //   POST /instances/permit       {"host", "publishes", "receives"}
-//   POST /instances/subscribe    {"host", "tags": […]}
-//   POST /instances/unsubscribe  {"host", "tags": […]}
+//   POST /instances/subscribe    {"host", "tags": […]}: {"host", "subscribed": […]}
+//   POST /instances/unsubscribe  {"host", "tags": […]}: {"host", "unsubscribed": […], "unknown": what it was
+//                                not subscribed to}
 //   POST /instances/follow       {"group", "tag"?}: one of this node's hashtag actors follows that group
 //   POST /instances/unfollow     {"group"}
 #pragma once

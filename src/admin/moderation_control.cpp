@@ -90,6 +90,23 @@ Result<std::uint64_t> id_in(const json::object& body) {
   return static_cast<std::uint64_t>(*id);
 }
 
+// `what` is none of the blocks; a domain above it may be.
+std::unexpected<Error> not_a_block(const federation::Blocks& blocks, BlockKind kind,
+                                   const std::string& what) {
+  const federation::Block* over = kind == BlockKind::kDomain   ? blocks.of_host(what)
+                                  : kind == BlockKind::kAuthor ? blocks.of_actor(what)
+                                                               : nullptr;
+  if (over == nullptr) return fail(ErrorCode::kNotFound, what + " is not blocked");
+  const std::string by =
+      over->source == federation::kByHand
+          ? ""
+          : fmt::format(", which is on the list {0} and comes back with the next import of {0}",
+                        over->source);
+  return fail(
+      ErrorCode::kNotFound,
+      fmt::format("{0} is under the block of {1}{2}: tagring block remove domain {1}", what, over->what, by));
+}
+
 }  // namespace
 
 void ModerationControl::add_routes(Routes& routes) {
@@ -157,7 +174,7 @@ Task<Reply> ModerationControl::add(json::object body) {
 Task<Reply> ModerationControl::remove(json::object body) {
   CO_TRY(federation::Block block, block_in(body));
   if (moderation_.blocks().find(block.kind, block.what) == nullptr)
-    co_return fail(ErrorCode::kNotFound, block.what + " is not blocked");
+    co_return not_a_block(moderation_.blocks(), block.kind, block.what);
   const std::string what = block.what;
   CO_TRY_VOID(co_await moderation_.unblock(block.kind, std::move(block.what)));
   co_return json::object{{"removed", what}};
@@ -228,7 +245,10 @@ Task<Reply> ModerationControl::close_report(json::object body) {
 
 Task<Reply> ModerationControl::forward_report(json::object body) {
   CO_TRY(const std::uint64_t id, id_in(body));
-  CO_TRY(const std::vector<std::string> told, co_await reports_.forward(id, text_in(body, "uri")));
+  std::string uri = text_in(body, "uri");
+  // Of a variable that is not set, say; it does not mean all of them.
+  if (uri.empty() && body.contains("uri")) co_return fail(ErrorCode::kInvalid, "'uri' is empty");
+  CO_TRY(const std::vector<std::string> told, co_await reports_.forward(id, std::move(uri)));
   co_return json::object{{"forwarded", to_array(told)}};
 }
 

@@ -90,9 +90,10 @@ Task<Reply> NodeControl::move(std::string to) {
 }
 
 Task<Reply> NodeControl::cancel_move() {
-  const bool rejoins = !moving_.is_on_rings();
+  const bool was_on_rings = moving_.is_on_rings();
   CO_TRY_VOID(co_await moving_.cancel());
-  co_return json::object{{"rejoins", rejoins}};
+  // It may be on its way out of them, for up to an hour a place, which nothing calls off.
+  co_return json::object{{"rejoins", !was_on_rings || rings_.has_left(Ring::kRelay)}};
 }
 
 Task<Result<void>> NodeControl::check_successor(std::string origin) {

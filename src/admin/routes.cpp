@@ -2,6 +2,7 @@
 
 #include <charconv>
 #include <fmt/format.h>
+#include <set>
 
 #include "base/assert.hpp"
 #include "base/bytes.hpp"
@@ -50,6 +51,7 @@ Result<Tag> tag_in(std::string_view query) { return parse_typed_tag(query_value(
 
 Result<std::vector<Tag>> tags_in(const json::object& body) {
   std::vector<Tag> tags;
+  std::set<Tag> known;
   Result<void> readable;
   json::for_each(json::find(body, "tags"), [&](const json::value& element) {
     if (!readable) return;
@@ -57,7 +59,7 @@ Result<std::vector<Tag>> tags_in(const json::object& body) {
         parse_typed_tag(element.is_string() ? std::string_view(element.get_string()) : std::string_view());
     if (!tag) {
       readable = std::unexpected(tag.error());
-    } else {
+    } else if (known.insert(*tag).second) {
       tags.push_back(*tag);
     }
   });

@@ -90,7 +90,7 @@ std::string text_in(const json::object& body, std::string_view key);
 // kInvalid unless it names a hashtag.
 Result<Tag> tag_in(const json::object& body);
 Result<Tag> tag_in(std::string_view query);
-// "tags": 1 to 200000, in canonical form. kInvalid otherwise.
+// "tags": 1 to 200000, in canonical form, each once. kInvalid otherwise.
 Result<std::vector<Tag>> tags_in(const json::object& body);
 
 }  // namespace tagring::admin

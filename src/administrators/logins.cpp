@@ -10,8 +10,11 @@ namespace tagring::administrators {
 std::string Logins::open(Administrator who) {
   constexpr std::size_t kBytes = 32;
   std::string secret = to_hex(crypto::random_bytes(kBytes));
+  std::erase_if(sessions_, [now = clock_.now()](const Session& session) { return session.until <= now; });
+  std::size_t others = 0;  // of that name, newer ones first
+  std::erase_if(sessions_,
+                [&](const Session& session) { return session.who.name == who.name && ++others >= kMax; });
   sessions_.push_front({crypto::sha256(secret), clock_.now() + kLifetime, std::move(who)});
-  if (sessions_.size() > kMax) sessions_.pop_back();
   return secret;
 }
 

@@ -17,7 +17,7 @@ class Logins {
  public:
   explicit Logins(Clock& clock) : clock_(clock) {}
   static constexpr Duration kLifetime = std::chrono::hours(12);
-  // The oldest makes room.
+  // Of one name, whose oldest makes room: who opens many ends nobody else's.
   static constexpr std::size_t kMax = 16;
 
   // The secret of a new session; only its hash is kept.

@@ -12,6 +12,7 @@
 #include "base/counted.hpp"
 #include "base/json.hpp"
 #include "db/new_name.hpp"
+#include "health/reach.hpp"
 #include "http/http_error.hpp"
 #include "http/url.hpp"
 #include "instances/tag_tokens.hpp"
@@ -28,7 +29,8 @@ namespace {
 
 constexpr Duration kOwnOriginTimeout = std::chrono::seconds(10);
 constexpr Duration kUpgradeEvery = std::chrono::seconds(10);
-// A step of one that stood by, which systemd takes for started.
+// A step of one that stood by, which systemd takes for started; and one on PostgreSQL, which says nothing
+// until it is done.
 constexpr Duration kUpgradeMax = std::chrono::hours(24);
 constexpr const char* kDatabase = "tagring.db";
 constexpr const char* kCopy = "backup.db";  // until who asked for it takes it
@@ -86,6 +88,7 @@ Task<Result<void>> Daemon::serve() {
   say_ready();
   tasks_.spawn("certificate", doors_.watch_certificate(log_, [this] { return look_again(); }));
   co_await wait_for_the_end();
+  static_cast<void>(std::signal(SIGHUP, SIG_IGN));  // or a reload that comes too late would kill
   co_await stop();
   co_return Result<void>();
 }
@@ -109,25 +112,58 @@ Task<Result<crypto::PrivateKey>> Daemon::key(bool has_file) {
   co_return made;
 }
 
+// The former node's key and followers may be nowhere else, if this is no copy of its database. What is in
+// PostgreSQL is for the tools of that to copy: then the path is empty.
+Task<Result<std::filesystem::path>> Daemon::keep_former() {
+  if (!config_.postgres.empty()) co_return std::filesystem::path();
+  const std::string first = (config_.data / kDatabase).string() + machine::kBeforeNewName;
+  std::filesystem::path copy = first;
+  std::error_code error;
+  for (int number = 2; std::filesystem::exists(copy, error); ++number)
+    copy = fmt::format("{}-{}", first, number);
+  const std::uintmax_t size = std::filesystem::file_size(config_.data / kDatabase, error);
+  if (const std::optional<health::Disk> found = disk(); found && !error) {
+    if (const Result<void> fits = machine::check_room(*found, size); !fits)
+      co_return fail(fits.error().code,
+                     fmt::format("{}: {}; make room, or have a copy of it elsewhere put here by \"tagring "
+                                 "restore\" (docs/runbook.md)",
+                                 copy.string(), fits.error().message));
+  }
+  machine::notify_systemd(fmt::format("EXTEND_TIMEOUT_USEC={}\nSTATUS=copying the database to {}",
+                                      std::chrono::microseconds(kUpgradeMax).count(),
+                                      copy.filename().string()));
+  CO_TRY_VOID(co_await sql::back_up(*stores_->database, copy));
+  log_.info("former_kept", {{"file", copy.string()}});
+  co_return copy;
+}
+
 // Whose the database is. It may be a copy of what another node has, by the tools of PostgreSQL or by hand:
 // with its key there would be two of that node.
 Task<Result<void>> Daemon::take_name() {
   CO_TRY(const std::optional<std::string> saved, co_await stores_->meta.get("origin"));
   const std::string before = saved.value_or("");
   if (!before.empty() && before == config_.moved_from) {
+    CO_TRY(const std::filesystem::path copy, co_await keep_former());
     const auto take = [own = config_.origin(), before](sql::Connection& database) {
       return db::take_over_in_transaction(database, own, before);
     };
-    CO_TRY_VOID(co_await stores_->database->write(take));
+    const Result<bool> taken = co_await stores_->database->write(take);
+    if (!taken) {
+      // All of it is in the database still; the next start would make another.
+      std::error_code error;
+      std::filesystem::remove(copy, error);
+      co_return std::unexpected(taken.error());
+    }
     log_.info("taken_over", {{"from", before}});
   } else if (!before.empty() && host_of(before) != config_.host) {
     co_return fail(
         ErrorCode::kInvalid,
         fmt::format(
-            "the database is that of {}, and this is {}: if this node goes on for that one, on a copy "
-            "of what it has, put moved_from = \"{}\" under [node], which takes the former node's key and "
+            "the database is that of {0}, and this is {1}. If node.host was changed by mistake, or in place, "
+            "set it back to {2}: another name is another node. If this node goes on for that one, on a copy "
+            "of what it has, put moved_from = \"{0}\" under [node], which takes the former node's key and "
             "followers out of the copy (docs/runbook.md, \"Another name\")",
-            before, config_.origin(), before));
+            before, config_.origin(), host_of(before)));
   }
   co_return Result<void>();
 }
@@ -181,11 +217,12 @@ Task<Result<void>> Daemon::open() {
     co_return fail(ErrorCode::kUnavailable,
                    fmt::format("cannot create {}: {}", config_.data.string(), error.message()));
   CO_TRY_VOID(keep_private(config_.data));
-  for (const char* suffix : {"", ".part"})
-    std::filesystem::remove(config_.data / (std::string(kCopy) + suffix), error);
   const bool has_file = std::filesystem::exists(config_.data / kDatabase, error);
   CO_TRY(stores_, db::open_stores(database_watch_.options(config_.data / kDatabase), clock_,
                                   [this](const db::MigrationStep& step) { tell_of_upgrade(step); }));
+  // Not before nobody else has the database: a copy may be under way.
+  for (const char* suffix : {"", ".part"})
+    std::filesystem::remove(config_.data / (std::string(kCopy) + suffix), error);
   tasks_.spawn("heartbeat", database_watch_.beat(*stores_->database));
   CO_TRY_VOID(co_await take_name());
   CO_TRY(crypto::PrivateKey own_key, co_await key(has_file));
@@ -230,9 +267,10 @@ void Daemon::tell_of_upgrade(const db::MigrationStep& step) {
   const bool goes_on = step.state == db::MigrationStep::State::kGoesOn;
   if (goes_on && now - upgrade_told_ < kUpgradeEvery) return;
   upgrade_told_ = now;
+  const Duration next_word = config_.postgres.empty() ? 3 * kUpgradeEvery : kUpgradeMax;
   machine::notify_systemd(
       fmt::format("EXTEND_TIMEOUT_USEC={}\nWATCHDOG_USEC={}\nSTATUS=upgrading the database, step {} of {}",
-                  std::chrono::microseconds(3 * kUpgradeEvery).count(),
+                  std::chrono::microseconds(next_word).count(),
                   std::chrono::microseconds(kUpgradeMax).count(), step.number, step.of));
   const bool is_done = step.state == db::MigrationStep::State::kDone;
   log_.info(is_done ? "upgraded" : "upgrading",
@@ -294,6 +332,10 @@ Task<Result<json::object>> Daemon::reload() {
   if (fresh.is_plain() != config_.is_plain())
     co_return fail(ErrorCode::kInvalid,
                    "listen.certificate: whether there is one changes with a restart only");
+  if (config_.followers_sync && !fresh.followers_conflict.empty())
+    co_return fail(
+        ErrorCode::kInvalid,
+        fresh.followers_conflict + "; followers.sync, which that turns off, changes with a restart only");
   CO_TRY_VOID(doors_.take_certificate(fresh));
   doors_.trust(fresh.trusted_proxies);
   log_.set_least(fresh.log_level);
@@ -326,7 +368,9 @@ Task<health::Checks> Daemon::look() {
   health::Checks checks = co_await machine::look_at_machine(config_, config_file_, &resolver_, &clock_);
   if (config_.is_plain()) {
     const auto certificate = std::ranges::find(checks, "certificate", &health::Check::name);
-    *certificate = co_await look_at_proxys_certificate();
+    const Result<HttpResponse> answer = co_await ask_as_others_do();
+    *certificate = judge_proxys_certificate(answer);
+    if (answer) checks.push_back(health::judge_way_in(config_, *answer));
   }
   if (config_.standby) checks.push_back(co_await look_at_standby());
   if (fronts_) {
@@ -342,28 +386,32 @@ Task<health::Check> Daemon::look_at_standby() {
   co_return machine::judge(tenure);
 }
 
-// As others do.
-Task<health::Check> Daemon::look_at_proxys_certificate() {
-  HttpCall call("GET", *Url::parse(config_.origin() + "/livez"), clock_.now() + kOwnOriginTimeout);
-  const Result<HttpResponse> answer = co_await http_->send(std::move(call));
+// Through the proxy in front.
+Task<Result<HttpResponse>> Daemon::ask_as_others_do() {
+  HttpCall call("GET", *Url::parse(config_.origin() + std::string(health::Reach::kPath)),
+                clock_.now() + kOwnOriginTimeout);
+  co_return co_await http_->send(std::move(call));
+}
+
+health::Check Daemon::judge_proxys_certificate(const Result<HttpResponse>& answer) {
   if (answer && answer->certificate) {
-    proxys_certificate_until_ = answer->certificate->until;
-    co_return machine::judge_lifetime(answer->certificate->from, answer->certificate->until,
-                                      clock_.wall_now(), "the proxy in front shows one that others take,",
-                                      "see why it was not renewed (certbot renew, or the log of Caddy), and "
-                                      "that the proxy takes a new one");
+    proxys_certificate_ = crypto::CertificateFacts{answer->certificate->from, answer->certificate->until, {}};
+    return machine::judge_lifetime(answer->certificate->from, answer->certificate->until, clock_.wall_now(),
+                                   "the proxy in front shows one that others take,",
+                                   "see why it was not renewed (certbot renew, or the log of Caddy), and "
+                                   "that the proxy takes a new one");
   }
-  if (answer) co_return health::well("certificate", "the proxy in front has it");
+  if (answer) return health::well("certificate", "the proxy in front has it");
   const std::string& because = answer.error().message;
   if (because.contains("certificate")) {
-    proxys_certificate_until_.reset();
-    co_return health::bad(
+    proxys_certificate_.reset();
+    return health::bad(
         "certificate", because,
         "others refuse what the proxy in front shows for " + config_.host + ": renew it there");
   }
   // Not every machine gets to itself through what is in front.
-  co_return health::well("certificate",
-                         "the proxy in front has it, and could not be asked from here: " + because);
+  return health::well("certificate",
+                      "the proxy in front has it, and could not be asked from here: " + because);
 }
 
 Task<Result<void>> Daemon::try_to_write() {

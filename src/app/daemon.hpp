@@ -16,6 +16,7 @@
 #include "cluster/channel.hpp"
 #include "cluster/fronts.hpp"
 #include "config/config.hpp"
+#include "crypto/certificate.hpp"
 #include "crypto/key.hpp"
 #include "db/stores.hpp"
 #include "health/machine.hpp"
@@ -43,8 +44,12 @@ class Daemon final : public health::Machine {
   [[nodiscard]] std::optional<health::Disk> disk() const override;
   [[nodiscard]] std::optional<std::int64_t> room() const override;
   [[nodiscard]] std::optional<WallTime> certificate_until() const override {
-    if (config_.is_plain()) return proxys_certificate_until_;
-    return doors_.certificate() ? std::optional(doors_.certificate()->until) : std::nullopt;
+    const auto& shown = certificate();
+    return shown ? std::optional(shown->until) : std::nullopt;
+  }
+  [[nodiscard]] std::optional<WallTime> certificate_late_from() const override {
+    const auto& shown = certificate();
+    return shown ? std::optional(shown->late_from()) : std::nullopt;
   }
   [[nodiscard]] std::optional<json::array> fronts() const override {
     return fronts_ ? std::optional(fronts_->status()) : std::nullopt;
@@ -56,6 +61,7 @@ class Daemon final : public health::Machine {
   Task<Result<void>> serve();
   Task<Result<void>> open();
   void tell_of_upgrade(const db::MigrationStep& step);
+  Task<Result<std::filesystem::path>> keep_former();
   Task<Result<void>> take_name();
   Task<Result<crypto::PrivateKey>> key(bool has_file);
   Task<Result<void>> remember(node::Environment* environment);
@@ -63,7 +69,11 @@ class Daemon final : public health::Machine {
   Task<Result<void>> say_where_core_is();
   Result<void> listen();
   using Answer = Task<HttpResponse> (node::Node::*)(HttpRequest);
-  Task<health::Check> look_at_proxys_certificate();
+  [[nodiscard]] const std::optional<crypto::CertificateFacts>& certificate() const {
+    return config_.is_plain() ? proxys_certificate_ : doors_.certificate();
+  }
+  Task<Result<HttpResponse>> ask_as_others_do();
+  health::Check judge_proxys_certificate(const Result<HttpResponse>& answer);
   Task<health::Check> look_at_standby();
   Task<void> remove_copy_later(std::filesystem::path file, std::uint64_t number);
   Task<void> wait_for_the_end();
@@ -87,7 +97,7 @@ class Daemon final : public health::Machine {
   std::size_t copies_ = 0;  // that are being written; at most one
   std::uint64_t copies_made_ = 0;
   Instant upgrade_told_;
-  std::optional<WallTime> proxys_certificate_until_;  // as it was seen last
+  std::optional<crypto::CertificateFacts> proxys_certificate_;  // as it was seen last
   std::unique_ptr<db::Stores> stores_;
   std::unique_ptr<net::BeastHttpClient> http_;
   std::unique_ptr<InsideClient> inside_http_;

@@ -30,6 +30,7 @@ Result<void> Doors::check() {
 }
 
 Result<void> Doors::check_certificate() {
+  taken_ = certificate_times();  // before it is read: what is written from here on is newer
   TRY(certificate_, facts_of(config_));
   return {};
 }
@@ -39,7 +40,7 @@ Result<std::optional<crypto::CertificateFacts>> Doors::facts_of(const config::Co
   Result<crypto::CertificateFacts> facts = machine::certificate_of(config, clock_.wall_now());
   if (!facts) {
     const ErrorCode code =
-        facts.error().code == ErrorCode::kNotFound ? ErrorCode::kNotFound : ErrorCode::kInvalid;
+        facts.error().code == ErrorCode::kDenied ? ErrorCode::kInvalid : facts.error().code;
     return fail(code, fmt::format("{}: {}", config_file_.string(), facts.error().message));
   }
   return *std::move(facts);
@@ -175,18 +176,17 @@ Doors::Times Doors::certificate_times() const {
   return times;
 }
 
-// Whoever renews it writes two files, one after the other: what does not fit together yet is tried again.
+// Whoever renews it writes two files, one after the other: what does not fit together yet is tried again. The
+// start may have taken hours since check_certificate().
 Task<void> Doors::watch_certificate(Log& log, std::function<Task<void>()> after) {
-  Times taken = certificate_times();
   std::string reason;
-  while (!config_.is_plain()) {
-    const Instant next = clock_.now() + kCertificateEvery;
+  for (Instant next = clock_.now(); !config_.is_plain(); next = clock_.now() + kCertificateEvery) {
     co_await clock_.sleep_until(next);
     Times now = certificate_times();
-    if (now == taken) continue;
+    if (now == taken_) continue;
     const Result<void> done = take_certificate(config_);
     if (done) {
-      taken = std::move(now);
+      taken_ = std::move(now);
       reason.clear();
       log.info("certificate_renewed", {{"until", to_rfc3339(certificate_->until)}});
     } else if (reason != done.error().message) {

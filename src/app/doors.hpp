@@ -51,7 +51,8 @@ class Doors {
   // That of `config`, if it is one that others take. On error nothing changes.
   [[nodiscard]] Result<void> take_certificate(const config::Config& config);
   void trust(const proxies::Networks& proxies);
-  // Until it is cancelled: takes the certificate again when its files change, and then runs `after`.
+  // Until it is cancelled: takes the certificate again when its files have changed since check_certificate(),
+  // and then runs `after`.
   [[nodiscard]] Task<void> watch_certificate(Log& log, std::function<Task<void>()> after);
   // Nothing if a proxy has it.
   [[nodiscard]] const std::optional<crypto::CertificateFacts>& certificate() const { return certificate_; }
@@ -73,6 +74,7 @@ class Doors {
   const Executors executors_;
   Clock& clock_;
   std::optional<crypto::CertificateFacts> certificate_;
+  Times taken_;  // of the files that it is of
   std::vector<std::unique_ptr<server::HttpServer>> servers_;
   std::size_t outside_ = 0;  // the first so many of them are for everybody
 };

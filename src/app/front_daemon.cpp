@@ -49,6 +49,7 @@ Task<Result<void>> FrontDaemon::serve() {
   tasks_.spawn("certificate", doors_.watch_certificate(log_, []() -> Task<void> { co_return; }));
   say_ready();
   co_await wait_for_the_end();
+  static_cast<void>(std::signal(SIGHUP, SIG_IGN));  // or a reload that comes too late would kill
   machine::notify_systemd("STOPPING=1");
   log_.info("stopping");
   const Instant last_call = clock_.now() + kNoticed;

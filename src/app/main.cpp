@@ -100,7 +100,31 @@ std::string upper(std::string name) {
   return name;
 }
 
-// An option of the command that begins the next word, where a value had to be: "--name --config x".
+// A variable that is not set leaves an empty word, which counts as none where a word may be left out, and
+// then something else is done than was meant.
+struct EmptyWord {
+  std::string what;
+};
+
+// Has what is empty end the parsing, in all commands below; but for reasons, which may be.
+void refuse_empty_words(CLI::App& command, const std::string& path) {
+  for (CLI::Option* option : command.get_options()) {
+    const bool is_positional = option->get_lnames().empty();
+    const std::string name = is_positional ? upper(option->get_name()) : option->get_name();
+    if (option->get_items_expected_min() == 0 || name == "--reason") continue;
+    const auto check = [what =
+                            fmt::format("{} is empty; see {} --help", name, path)](const std::string& word) {
+      if (word.empty()) throw EmptyWord{what};
+      return std::string();
+    };
+    option->check(check);
+  }
+  for (CLI::App* below : command.get_subcommands([](const CLI::App*) { return true; }))
+    refuse_empty_words(*below, path + " " + below->get_name());
+}
+
+// An option of the command that begins the next word, where a value had to be: "--name --config x"; or
+// nothing behind the sign: "--name= x".
 std::string missing_value(CLI::App& app, int argc, char** argv) {
   CLI::App* at = &app;
   std::string path = "tagring";
@@ -113,13 +137,17 @@ std::string missing_value(CLI::App& app, int argc, char** argv) {
     at = named.front();
     path += " " + word;
   }
-  for (; i + 1 < argc; ++i) {
-    const CLI::Option* option = at->get_option_no_throw(argv[i]);
-    const bool takes_one = std::string_view(argv[i]).starts_with("--") && option != nullptr &&
-                           option->get_items_expected_min() > 0;
-    if (takes_one && std::string_view(argv[i + 1]).starts_with("--") &&
-        at->get_option_no_throw(argv[i + 1]) != nullptr)
-      return fmt::format("{} needs a value; see {} --help", argv[i], path);
+  for (; i < argc; ++i) {
+    std::string word = argv[i];
+    const bool has_sign = word.ends_with('=');
+    if (has_sign) word.pop_back();
+    const CLI::Option* option = at->get_option_no_throw(word);
+    const bool takes_one =
+        word.starts_with("--") && option != nullptr && option->get_items_expected_min() > 0;
+    const bool is_option_next = i + 1 < argc && std::string_view(argv[i + 1]).starts_with("--") &&
+                                at->get_option_no_throw(argv[i + 1]) != nullptr;
+    if (takes_one && (has_sign || is_option_next))
+      return fmt::format("{} needs a value; see {} --help", word, path);
   }
   return {};
 }
@@ -148,6 +176,7 @@ int run(int argc, char** argv) {
   app.footer("\"tagring COMMAND --help\" explains a command, with an example.");
   int status = cli::kExitOk;
   for (const auto add : kCommands) add(app, status);
+  refuse_empty_words(app, app.get_name());
   if (argc <= 1) {
     fmt::print(stderr, "{}", app.help());
     return cli::kExitBadInput;
@@ -158,6 +187,8 @@ int run(int argc, char** argv) {
     return cli::report(Error(ErrorCode::kInvalid, wrong));
   try {
     app.parse(argc, argv);
+  } catch (const EmptyWord& e) {
+    return cli::report(Error(ErrorCode::kInvalid, e.what));
   } catch (const CLI::ExtrasError& e) {
     const std::string wrong = wrong_option(app, argc, argv);
     return cli::report(Error(ErrorCode::kInvalid, wrong.empty() ? e.what() : wrong));

@@ -32,8 +32,12 @@ struct Seen {
   bool is_promised = false;  // it signed that it took the post for this part, and has it still to keep
 };
 struct AuditedPost {
-  std::optional<WallTime> published_here;  // its date, if this node publishes it under the hashtag still
-  std::vector<Held> of_relays;             // what this node has itself
+  // Its date, if this node publishes it under the hashtag still, and has never had owners take it out.
+  std::optional<WallTime> published_here;
+  // It has: they do as they were told. An author who wishes to be kept no more takes back what is relayed on,
+  // and a hashtag may come back after that.
+  bool is_taken_out = false;
+  std::vector<Held> of_relays;  // what this node has itself
   // The latest that each who shows some shows: none displaces what another one does.
   std::map<Part, std::map<std::string, Held>> of_storage;
   std::set<std::string> removed_by;  // owners that signed that its author removed it

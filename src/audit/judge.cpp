@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -19,17 +20,25 @@ constexpr Duration kYear = std::chrono::days(365);
 
 }  // namespace
 
-// This node's own word on whether a post of its instances stands.
-Task<bool> Judge::publishes(std::string uri, Tag tag) {
-  const Result<delivery::PublishedPost> post = co_await store_.find_post(std::move(uri));
-  co_return post&& std::ranges::find(post->tags, tag) != post->tags.end();
+// This node's own word on whether a post of its instances stands, and its date. Not of one under a hashtag
+// that came, or came back, a moment ago: that may be on its way still.
+Task<std::optional<WallTime>> Judge::stands(std::string uri, Tag tag) {
+  const auto post = co_await store_.find_post(std::move(uri));
+  if (!post || !*post || std::ranges::find((*post)->tags, tag) == (*post)->tags.end()) co_return std::nullopt;
+  if (clock_.wall_now() - (*post)->changed < kGrace) co_return std::nullopt;
+  co_return (*post)->published;
 }
 
-// Says that a post which this node publishes still was removed, or was not there as it is.
-Task<bool> Judge::contradicts(std::string uri, Tag tag, storage::PostState state, std::int64_t hour) {
-  const Result<delivery::PublishedPost> post = co_await store_.find_post(std::move(uri));
-  if (!post || std::ranges::find(post->tags, tag) == post->tags.end()) co_return false;
-  co_return state == storage::PostState::kRemoved || storage::hour_of(post->published) == hour;
+Task<bool> Judge::publishes_any(std::vector<std::string> uris, Tag tag) {
+  std::set<std::string> standing;
+  for (const std::string& uri : uris) {
+    const std::optional<WallTime> date = co_await stands(uri, tag);
+    if (date) standing.insert(uri);
+  }
+  if (standing.empty()) co_return false;
+  const std::size_t count = standing.size();
+  const auto taken_out = co_await receipts_.taken_out(std::move(tag), std::move(standing));
+  co_return taken_out && taken_out->size() < count;
 }
 
 Task<void> Judge::judge(Statement statement, AuditedPost* post, Report* report) {
@@ -48,9 +57,10 @@ Task<void> Judge::judge(Statement statement, AuditedPost* post, Report* report) 
     co_return;
   }
   if (state == storage::PostState::kRemoved || state == storage::PostState::kCorrected) {
-    const bool contradicts =
-        co_await this->contradicts(uri, statement.tag, state, statement.answer->head.hour);
-    if (contradicts)
+    if (post->is_taken_out) co_return;
+    const std::optional<WallTime> date = co_await stands(uri, statement.tag);
+    const bool is_of_hour = date && storage::hour_of(*date) == statement.answer->head.hour;
+    if (date && (state == storage::PostState::kRemoved || is_of_hour))
       report->find("not_removed", origin, uri,
                    fmt::format("{} says that {} was {}; this node publishes it still", origin, uri,
                                state == storage::PostState::kRemoved ? "removed by its author"

@@ -6,9 +6,11 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "audit/case.hpp"
 #include "audit/evidence.hpp"
+#include "audit/receipts.hpp"
 #include "base/time.hpp"
 #include "delivery/store.hpp"
 #include "hashtag/tag.hpp"
@@ -23,8 +25,9 @@ class Judge {
   // What a relay took shorter ago may still be on its way to the storage owners.
   static constexpr Duration kGrace = std::chrono::minutes(10);
 
-  Judge(const redundancy::StorageHints& hints, delivery::Store& store, HttpClient& http, const Clock& clock)
-      : hints_(hints), store_(store), http_(http), clock_(clock) {}
+  Judge(const redundancy::StorageHints& hints, delivery::Store& store, Receipts& receipts, HttpClient& http,
+        const Clock& clock)
+      : hints_(hints), store_(store), receipts_(receipts), http_(http), clock_(clock) {}
 
   // What one owner says of one post, at `index` of its answer. Owner and answer outlive the task.
   struct Statement {
@@ -38,13 +41,13 @@ class Judge {
   };
   // Notes in `post` what bears on judge_all(). Both outlive the task.
   [[nodiscard]] Task<void> judge(Statement statement, AuditedPost* post, Report* report);
-  // This node publishes the post under that hashtag still.
-  [[nodiscard]] Task<bool> publishes(std::string uri, Tag tag);
+  // This node publishes one of these under that hashtag still, and has never had owners take it out.
+  [[nodiscard]] Task<bool> publishes_any(std::vector<std::string> uris, Tag tag);
   // When all owners were asked.
   [[nodiscard]] Task<void> judge_all(Tag tag, const AuditedPosts* posts, Report* report);
 
  private:
-  Task<bool> contradicts(std::string uri, Tag tag, storage::PostState state, std::int64_t hour);
+  Task<std::optional<WallTime>> stands(std::string uri, Tag tag);
   // What is shown of a post's way through a relay.
   struct Passed {
     bool by_it = false;             // to a storage owner
@@ -61,6 +64,7 @@ class Judge {
 
   const redundancy::StorageHints& hints_;
   delivery::Store& store_;
+  Receipts& receipts_;
   HttpClient& http_;
   const Clock& clock_;
 };

@@ -17,13 +17,6 @@ namespace {
 
 constexpr Duration kAhead = std::chrono::minutes(5);  // that clocks may be
 
-HttpResponse json_response(const json::object& body) {
-  HttpResponse response;
-  response.headers.add("Content-Type", "application/json");
-  response.body = json::serialize(body);
-  return response;
-}
-
 }  // namespace
 
 Task<Result<void>> Offences::load() {

@@ -49,7 +49,7 @@ void note_owners(const AuditedPosts& posts, Report* report) {
       for (const auto& [holder, held] : shown) {
         if (holder == report->self) report->owners.insert(part.first);
         const std::string host = host_of(holder);
-        holders[part.first].insert(ring::registrable_domain(host).value_or(host));
+        holders[part.first].insert(ring::domain_of(host));
       }
     }
   }
@@ -107,11 +107,23 @@ Task<std::map<std::string, WallTime>> ReceiptGatherer::gather_own(Tag tag, Recei
   }
   for (auto& [uri, post] : *posts) {
     if (post.of_relays.empty()) continue;
-    const Result<delivery::PublishedPost> published = co_await store_.find_post(uri);
-    if (published && std::ranges::find(published->tags, tag) != published->tags.end())
-      post.published_here = published->published;
+    const auto published = co_await store_.find_post(uri);
+    if (published && *published && std::ranges::find((*published)->tags, tag) != (*published)->tags.end())
+      post.published_here = (*published)->published;
   }
   co_return relays;
+}
+
+// If that is not to be known, nobody is accused of what may be so.
+Task<void> ReceiptGatherer::note_taken_out(Tag tag, AuditedPosts* posts) {
+  std::set<std::string> uris;
+  for (const auto& [uri, post] : *posts) uris.insert(uri);
+  const auto taken_out = co_await receipts_.taken_out(std::move(tag), std::move(uris));
+  for (auto& [uri, post] : *posts) {
+    if (taken_out && !taken_out->contains(uri)) continue;
+    post.is_taken_out = true;
+    post.published_here.reset();
+  }
 }
 
 Task<void> ReceiptGatherer::gather(Tag tag, AuditedPosts* posts, Report* report) {
@@ -129,6 +141,7 @@ Task<void> ReceiptGatherer::gather(Tag tag, AuditedPosts* posts, Report* report)
     const Result<void> shown = co_await gather_from(relay, tag, &known, posts, report);
     if (shown) report->answered.insert(relay);
   }
+  co_await note_taken_out(tag, posts);
   note_owners(*posts, report);
   for (const auto& [uri, post] : *posts) {
     report->receipts += post.of_relays.size();

@@ -31,6 +31,7 @@ class ReceiptGatherer {
   Task<std::map<std::string, WallTime>> gather_own(Tag tag, Receipts::KnownKeys* known, AuditedPosts* posts);
   Task<Result<void>> gather_from(std::string relay, Tag tag, const Receipts::KnownKeys* known,
                                  AuditedPosts* posts, Report* report);
+  Task<void> note_taken_out(Tag tag, AuditedPosts* posts);
 
   Receipts& receipts_;
   delivery::Store& store_;

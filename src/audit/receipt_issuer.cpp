@@ -47,7 +47,8 @@ std::vector<unsigned> ReceiptIssuer::partitions_of(const storage::TakenItem& ite
   return partitions;
 }
 
-// Of a post that was known already the first date counts; one that is too old to be kept is not there.
+// Of a post that was known already the first date counts; one that is too old to be kept is not there, nor
+// where its removal was only heard: no head names it.
 Task<Result<Items>> ReceiptIssuer::as_kept(Items items, json::array* differs) {
   std::vector<Place> places;
   for (const storage::TakenItem& item : items) {
@@ -57,7 +58,8 @@ Task<Result<Items>> ReceiptIssuer::as_kept(Items items, json::array* differs) {
   CO_TRY(const auto stored, co_await history_.find(places));
   std::map<Place, storage::HistoryEntry> there;  // by partition and URI
   for (const auto& entry : stored) {
-    if (entry) there.emplace(Place(entry->partition, entry->uri), *entry);
+    if (entry && entry->changed != storage::kBeforeAll)
+      there.emplace(Place(entry->partition, entry->uri), *entry);
   }
   Items kept;
   for (storage::TakenItem& item : items) {

@@ -162,6 +162,21 @@ Task<Result<std::vector<Receipts::Held>>> Receipts::held(Tag tag) {
   co_return found;
 }
 
+// All that are kept are looked at: removals are the last.
+Task<Result<std::set<std::string>>> Receipts::taken_out(Tag tag, std::set<std::string> uris) {
+  std::set<std::string> found;
+  for (std::uint64_t after = 0;;) {
+    CO_TRY(const std::vector<KeptReceipt> page, co_await store_.receipts(tag, after, kBatchesPerPage));
+    if (page.empty()) co_return found;
+    after = page.back().id;
+    for (const KeptReceipt& kept : page) {
+      for (const storage::TakenItem& item : kept.items) {
+        if (item.removal && item.partition.tag == tag && uris.contains(item.uri)) found.insert(item.uri);
+      }
+    }
+  }
+}
+
 // --- shown to others -----------------------------------------------------------------------------------
 
 Task<HttpResponse> Receipts::answer(HttpRequest request) {
@@ -206,10 +221,7 @@ Task<HttpResponse> Receipts::answer(HttpRequest request) {
   }
   json::object body = {{"receipts", std::move(receipts)}};
   if (more) body["after"] = after;
-  HttpResponse response;
-  response.headers.add("Content-Type", "application/json");
-  response.body = json::serialize(body);
-  co_return response;
+  co_return json_response(body);
 }
 
 namespace {

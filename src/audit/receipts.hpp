@@ -47,6 +47,8 @@ class Receipts {
   };
   // Those of the tag that this node keeps, of both rings.
   [[nodiscard]] Task<Result<std::vector<Held>>> held(Tag tag);
+  // Of these posts those of which owners have signed that this node had them taken out of that hashtag.
+  [[nodiscard]] Task<Result<std::set<std::string>>> taken_out(Tag tag, std::set<std::string> uris);
 
   // Keys that actors were seen to have, PEM: one of whom receipts are kept may be away by now.
   using KnownKeys = std::map<std::string, std::set<std::string>>;

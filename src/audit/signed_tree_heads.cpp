@@ -14,8 +14,9 @@ namespace tagring::audit {
 namespace {
 
 constexpr std::size_t kPage = 1'000;
-constexpr unsigned kReadTries = 5;           // of an hour
-constexpr std::size_t kCachedMax = 200'000;  // leaves of all hours that are remembered
+constexpr unsigned kReadTries = 5;                       // of an hour
+constexpr Duration kHeardFor = std::chrono::minutes(1);  // until an hour with heard removals is read again
+constexpr std::size_t kCachedMax = 200'000;              // leaves of all hours that are remembered
 
 storage::PostState state_of(const storage::HistoryEntry& entry) {
   if (entry.taken_down) return storage::PostState::kTakenDown;
@@ -54,10 +55,7 @@ Task<HttpResponse> SignedTreeHeads::answer(HttpRequest request) {
   Result<json::object> proven = co_await prove(*partition, hour, std::move(ids));
   if (!proven) co_return error_response(proven.error());
   for (auto& [name, value] : redundancy_.news({partition->tag})) (*proven)[name] = std::move(value);
-  HttpResponse response;
-  response.headers.add("Content-Type", "application/json");
-  response.body = json::serialize(*proven);
-  co_return response;
+  co_return json_response(*proven);
 }
 
 // What was taken down was handed to nobody, so the reasons are given by who is no owner any more as well.
@@ -78,8 +76,9 @@ Task<HttpResponse> SignedTreeHeads::refuse(Error error, std::string tag, std::ve
 
 Task<Result<json::object>> SignedTreeHeads::prove(redundancy::Partition partition, std::int64_t hour,
                                                   std::vector<crypto::Hash256> ids) {
-  const WallTime at = notary_.now();
+  const WallTime now = notary_.now();
   CO_TRY(const BucketPtr bucket, co_await this->bucket(partition, hour));
+  const WallTime at = bucket->heard > 0 ? bucket->at : now;  // it may have been read before
   storage::Head head{
       notary_.network(),     notary_.actor(),     partition, hour,         bucket->kept_from, at,
       bucket->leaves.size(), bucket->tree.root(), {},        bucket->begun};
@@ -102,7 +101,10 @@ Task<Result<json::object>> SignedTreeHeads::prove(redundancy::Partition partitio
   co_return result;
 }
 
-// As it is now. An hour that has not changed since it was asked for is not read again.
+// As it is now. An hour that has not changed since it was asked for is not read again. If removals were only
+// heard in it, it is as it was when it was read, and is read again a minute later: that one became final
+// shows nowhere else, but anybody may have placed one there, and then each question would cost the whole
+// hour.
 Task<Result<SignedTreeHeads::BucketPtr>> SignedTreeHeads::bucket(redundancy::Partition partition,
                                                                  std::int64_t hour) {
   CO_TRY(const storage::HourDigest now, co_await digest_of(partition, hour));
@@ -112,7 +114,8 @@ Task<Result<SignedTreeHeads::BucketPtr>> SignedTreeHeads::bucket(redundancy::Par
   const auto known = buckets_.find(name);
   if (known != buckets_.end() && known->second->digest == now &&
       known->second->kept_from == first.kept_from && known->second->begun == first.begun &&
-      known->second->corrected == first.corrected.size())
+      known->second->corrected == first.corrected.size() &&
+      (known->second->heard == 0 || notary_.now() - known->second->at < kHeardFor))
     co_return known->second;
   const std::uint64_t forgotten = forgotten_;
   CO_TRY(BucketPtr fresh, co_await read(partition, hour));
@@ -146,14 +149,22 @@ Task<Result<SignedTreeHeads::BucketPtr>> SignedTreeHeads::read(redundancy::Parti
   std::vector<crypto::Hash256> corrected;
   for (unsigned tries = 0;; ++tries) {
     if (tries == kReadTries) co_return fail(ErrorCode::kBusy, "that hour is changing; ask again soon");
+    bucket->at = notary_.now();
     CO_TRY(bucket->digest, co_await digest_of(partition, hour));
     bucket->leaves.clear();
+    bucket->heard = 0;
     std::optional<storage::HistoryCursor> after;
     do {
       CO_TRY(const storage::HistoryStore::Bucket page,
              co_await history_.bucket(partition, hour, after, kPage));
-      for (const storage::HistoryEntry& entry : page.entries)
+      for (const storage::HistoryEntry& entry : page.entries) {
+        // Or whoever told it would speak with this node's signature.
+        if (entry.changed == storage::kBeforeAll) {
+          ++bucket->heard;
+          continue;
+        }
         bucket->leaves.push_back({storage::post_id(entry.uri), state_of(entry)});
+      }
       after.reset();
       if (page.entries.size() == kPage) after = storage::HistoryCursor::of(page.entries.back());
     } while (after);
@@ -165,7 +176,7 @@ Task<Result<SignedTreeHeads::BucketPtr>> SignedTreeHeads::read(redundancy::Parti
     bucket->corrected = corrected.size();
     // What was let go is counted on in its hour, and in the one before.
     const bool is_whole = hour > storage::hour_of(last.kept_from);
-    if (now == bucket->digest && (!is_whole || bucket->leaves.size() == now.posts)) break;
+    if (now == bucket->digest && (!is_whole || bucket->leaves.size() + bucket->heard == now.posts)) break;
   }
   co_return co_await workers_.run([bucket, corrected = std::move(corrected)] {
     std::ranges::sort(bucket->leaves);

@@ -58,10 +58,12 @@ class SignedTreeHeads {
 
  private:
   struct Bucket {
+    WallTime at;                 // before it was read
     storage::HourDigest digest;  // of the time when it was read
     WallTime kept_from;
     WallTime begun;
     std::size_t corrected = 0;  // posts that were there
+    std::size_t heard = 0;      // removals that nobody answers for (storage::kBeforeAll), which are left out
     std::vector<storage::HeadLeaf> leaves;
     crypto::HashTree tree{{}};  // of their hashes
   };

@@ -44,6 +44,11 @@ Task<void> Watch::look() {
   co_await audit_.of(tag);  // what it finds it keeps
 }
 
+bool Watch::is_contradiction(std::set<PostState> said) {
+  if (said.size() > 1 && !said.contains(PostState::kLive)) said.erase(PostState::kAbsent);
+  return said.size() > 1;
+}
+
 // The owners of a part do not say the same of a post, or nobody has it, or says that one was removed which is
 // published here. Who took it down says so, and who let it go.
 Task<bool> Watch::is_amiss(Sample sample) {
@@ -64,20 +69,20 @@ Task<bool> Watch::is_amiss(Sample sample) {
       }
     }
     for (std::size_t i = 0; i < said.size(); ++i) {
-      differ = differ || said[i].size() > 1;
+      differ = differ || is_contradiction(said[i]);
       said_of_all[i].merge(said[i]);
     }
   }
   if (differ) co_return true;
+  std::vector<std::string> removed;
   for (std::size_t i = 0; i < said_of_all.size(); ++i) {
     const std::set<PostState>& said = said_of_all[i];
     if (said == std::set{PostState::kAbsent}) co_return true;
-    if (!sample.own || (!said.contains(PostState::kRemoved) && !said.contains(PostState::kCorrected)))
-      continue;
-    const bool stands = co_await judge_.publishes(sample.uris[i], sample.tag);
-    if (stands) co_return true;
+    if (said.contains(PostState::kRemoved) || said.contains(PostState::kCorrected))
+      removed.push_back(sample.uris[i]);
   }
-  co_return false;
+  if (!sample.own || removed.empty()) co_return false;
+  co_return co_await judge_.publishes_any(std::move(removed), sample.tag);
 }
 
 }  // namespace tagring::audit

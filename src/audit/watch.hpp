@@ -5,6 +5,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 
 #include "audit/audit.hpp"
@@ -37,6 +38,11 @@ class Watch {
     std::uint64_t audits = 0;  // made for that
   };
   [[nodiscard]] const Counters& counters() const { return counters_; }
+
+  // Whether one of the owners that say this of a post did not do as it should. Who was told of a removal
+  // names it; who has only heard of it, or of the post, has nothing. Both obey, as long as nobody shows the
+  // post.
+  [[nodiscard]] static bool is_contradiction(std::set<storage::PostState> said);
 
  private:
   static constexpr Duration kEvery = std::chrono::minutes(10);  // on average

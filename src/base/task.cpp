@@ -3,6 +3,8 @@
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/error.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/use_awaitable.hpp>
 #include <boost/system/system_error.hpp>
 #include <list>
 #include <utility>
@@ -21,10 +23,16 @@ struct TaskGroup::State {
     std::list<std::shared_ptr<Entry>>::iterator place;
     bool started = false;
     bool cancelled = false;  // before it started
+    bool spawning = true;    // spawn() has not returned
   };
-  // Cancelled before its first step, a coroutine of co_spawn would throw where nobody catches.
+  // Cancelled before its first step, a coroutine of co_spawn would throw where nobody catches. And an
+  // executor may run it at once, in the middle of what spawns it.
   static Task<void> run(std::shared_ptr<Entry> entry, Task<void> task) {
     entry->started = true;
+    if (entry->spawning) {
+      const auto executor = co_await asio::this_coro::executor;
+      co_await asio::post(executor, asio::use_awaitable);
+    }
     if (!entry->cancelled) co_await std::move(task);
   }
 
@@ -100,6 +108,7 @@ void TaskGroup::spawn(std::string name, Task<void> task) {
   entry->place = state_->entries.insert(state_->entries.end(), entry);
   auto token = std::make_shared<Done::Token>(state_, entry, std::move(name));
   asio::co_spawn(executor_, State::run(entry, std::move(task)), Done{std::move(token)});
+  entry->spawning = false;
 }
 
 void TaskGroup::cancel() { state_->cancel(); }

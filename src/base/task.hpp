@@ -34,8 +34,8 @@ class TaskGroup {
   TaskGroup(const TaskGroup&) = delete;
   TaskGroup& operator=(const TaskGroup&) = delete;
 
-  // `name` appears in the abort message if the task lets an exception escape that is not its cancellation.
-  // After cancel() nothing is started any more.
+  // The task begins after this has returned, whatever the executor. `name` appears in the abort message if it
+  // lets an exception escape that is not its cancellation. After cancel() nothing is started any more.
   void spawn(std::string name, Task<void> task);
   // Each task's current await throws operation_aborted.
   void cancel();

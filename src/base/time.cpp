@@ -83,13 +83,13 @@ std::optional<WallTime> from_rfc3339(std::string_view text) {
   const auto month = scan.number(2);
   if (!month || !scan.accept("-")) return std::nullopt;
   const auto day = scan.number(2);
+  if (day && scan.done()) return make_time(*year, *month, *day, 0, 0, 0);
   if (!day || !(scan.accept("T") || scan.accept("t") || scan.accept(" "))) return std::nullopt;
   const auto hour = scan.number(2);
   if (!hour || !scan.accept(":")) return std::nullopt;
   const auto minute = scan.number(2);
-  if (!minute || !scan.accept(":")) return std::nullopt;
-  const auto second = scan.number(2);
-  if (!second) return std::nullopt;
+  const auto second = scan.accept(":") ? scan.number(2) : 0;
+  if (!minute || !second) return std::nullopt;
   auto time = make_time(*year, *month, *day, *hour, *minute, *second);
   if (!time) return std::nullopt;
   if (scan.accept(".")) {
@@ -102,12 +102,13 @@ std::optional<WallTime> from_rfc3339(std::string_view text) {
     }
     *time += Duration(milliseconds);
   }
+  if (scan.done()) return time;
   const char zone = scan.take();
   if (zone == '+' || zone == '-') {
     const auto hours = scan.number(2);
-    if (!hours || !scan.accept(":")) return std::nullopt;
+    scan.accept(":");
     const auto minutes = scan.number(2);
-    if (!minutes || *hours > 23 || *minutes > 59) return std::nullopt;
+    if (!hours || !minutes || *hours > 23 || *minutes > 59) return std::nullopt;
     const Duration offset = std::chrono::hours(*hours) + std::chrono::minutes(*minutes);
     *time -= zone == '+' ? offset : -offset;
   } else if (zone != 'Z' && zone != 'z') {

@@ -16,7 +16,7 @@ Task<void> DoubtQueue::stop() {
 void DoubtQueue::add(const Tag& tag, const std::string& host) {
   const auto known = lately_.find(tag);
   if (known != lately_.end() && clock_.now() - known->second < kAgainAfter) return;
-  const std::string domain = ring::registrable_domain(host).value_or(host);
+  const std::string domain = ring::domain_of(host);
   const auto of_domain = of_domain_.find(domain);
   const bool is_full =
       waiting_.size() >= kWaitingMax || (of_domain != of_domain_.end() && of_domain->second >= kOfDomainMax);

@@ -34,11 +34,19 @@ Task<bool> NodeActors::look(std::string actor, std::string inbox) {
   if (known == known_.end() || clock_.now() >= known->second.until) {
     const budget::Spender spender = budget_.who(host_of(actor));
     if (budget_.take(budget::Resource::kChecks, spender) != Duration::zero()) co_return false;
-    const Result<std::string> body = co_await client_.fetch_body(actor);
+    std::uint64_t requests = 1;
+    bool refused = false;
+    const auto may_ask_more = [&] {
+      refused = budget_.take(budget::Resource::kChecks, spender) != Duration::zero();
+      if (!refused) ++requests;
+      return !refused;
+    };
+    const Result<std::string> body = co_await client_.fetch_body(actor, may_ask_more);
+    if (refused) co_return false;
     if (!body && is_unanswered(body.error())) co_return true;
     const auto document = body ? fediverse::parse_actor(*body, actor) : std::unexpected(body.error());
     const bool is_node = document && document->is_node;
-    if (is_node) budget_.give_back(budget::Resource::kChecks, spender);
+    if (is_node) budget_.give_back(budget::Resource::kChecks, spender, requests);
     Known found{{}, clock_.now() + (is_node ? kRemembered : kNoneRemembered)};
     if (is_node) found.inboxes = {document->inbox, document->delivery_inbox()};
     make_room(known_, kRememberedMax);

@@ -215,7 +215,7 @@ Task<OriginChecker::Verdict> OriginChecker::look(Claim claim) {
   if (!fetched) co_return Verdict{unread(claim, fetched.error())};
   const Result<json::object> document = fediverse::parse_document(fetched->body);
   if (!document) co_return Verdict{unread(claim, document.error())};
-  Result<Answer> answer = read_post(claim, *document, fetched->as_of);
+  Result<Answer> answer = read_post(claim, *document, *fetched);
   // Who wrote it never changes.
   const bool never_changes = !answer && answer.error().code == ErrorCode::kConflict;
   co_return Verdict{std::move(answer), never_changes ? Instant::max() : fetched->as_of};
@@ -229,7 +229,8 @@ WallTime OriginChecker::changed_by(const Claim& claim, std::optional<WallTime> e
   return std::min(version_of(claim.removed, claim.changed).at, latest);
 }
 
-Result<Answer> OriginChecker::read_post(const Claim& claim, const json::object& document, Instant as_of) {
+Result<Answer> OriginChecker::read_post(const Claim& claim, const json::object& document,
+                                        const Document& fetched) {
   if (!fediverse::is_post(document)) {
     if (fediverse::has_type(document, "Tombstone") && json::id_of(document) == claim.uri) {
       hosts_.found_post(host_of(claim.uri));  // its server says that it was there
@@ -250,12 +251,12 @@ Result<Answer> OriginChecker::read_post(const Claim& claim, const json::object& 
   if (!note) return unread(claim, note.error());
   if (note->id == claim.uri) {
     hosts_.found_post(host_of(claim.uri));
-    give_back(claim.uri);
+    give_back(claim.uri, fetched.requests);
   }
   const bool offered =
       note->id == claim.uri && note->visibility == fediverse::Visibility::kPublic && note->may_be_announced;
-  const bool dated = json::get_string(document, "published").has_value();
-  const auto published = dated ? std::optional(note->published) : std::nullopt;
+  // What it was said to be stays where the post does not say.
+  const auto published = note->is_dated ? std::optional(note->published) : std::nullopt;
   const bool is_edited = note->updated && *note->updated > note->published;
   const auto edited = is_edited ? note->updated : std::nullopt;
   const crypto::Hash256 place = crypto::sha256(claim.uri);
@@ -275,7 +276,7 @@ Result<Answer> OriginChecker::read_post(const Claim& claim, const json::object& 
   if (tagged != claim.removed) {
     clear(claim.sender);
     return Answer{.published = published.value_or(claim.published),
-                  .changed = changed_by(claim, edited, as_of)};
+                  .changed = changed_by(claim, edited, fetched.as_of)};
   }
   return fail(ErrorCode::kInvalid,
               tagged ? "the post still carries the tag" : "the post is not public or lacks the tag");
@@ -295,7 +296,7 @@ Task<Result<OriginChecker::Wishes>> OriginChecker::wishes_of(std::string author,
   CO_TRY(const Document document, co_await fetch(author));
   CO_TRY(const fediverse::RemoteActor actor, fediverse::parse_actor(document.body, author));
   hosts_.found(host_of(author));
-  give_back(author);
+  give_back(author, document.requests);
   clear(sender);
   make_room(wishes_, kRememberedMax);
   const Wishes wishes{fediverse::wishes_of(actor), actor.suspended, document.as_of, clock_.now()};
@@ -319,6 +320,12 @@ Result<void> OriginChecker::may_fetch(const std::string& url, const std::string&
   return fail(ErrorCode::kBusy, "too many posts of " + host + " to check: send them again later");
 }
 
+bool OriginChecker::has_budget(const std::string& url, const std::string& sender) const {
+  using enum budget::Resource;
+  return (sender.empty() || budget_.has_room(kVainChecks, teller(sender))) &&
+         budget_.has_room(kChecks, budget_.who(host_of(url)));
+}
+
 // Whoever it is: to be known is not to be right.
 budget::Spender OriginChecker::teller(const std::string& sender) const {
   budget::Spender spender = budget_.who(host_of(sender));
@@ -328,8 +335,8 @@ budget::Spender OriginChecker::teller(const std::string& sender) const {
 
 // What is there costs its host no more than it wants, whatever was said of it: it publishes that. Of what is
 // not there, anybody can name as much as they like.
-void OriginChecker::give_back(const std::string& url) {
-  budget_.give_back(budget::Resource::kChecks, budget_.who(host_of(url)));
+void OriginChecker::give_back(const std::string& url, std::uint64_t requests) {
+  budget_.give_back(budget::Resource::kChecks, budget_.who(host_of(url)), requests);
 }
 
 // What it said was so: else it counts, also of a post that is there, which others would have fetched as often
@@ -341,7 +348,13 @@ void OriginChecker::clear(const std::string& sender) {
 // Of an origin that does not answer, or asks for patience, the sender is to come again.
 Task<Result<OriginChecker::Document>> OriginChecker::fetch(std::string url) {
   const std::string host = host_of(url);
-  Result<Document> document = co_await client_.fetch(std::move(url));
+  bool refused = false;
+  const auto may_ask_more = [&] {
+    refused = budget_.take(budget::Resource::kChecks, budget_.who(host)) > Duration::zero();
+    return !refused;
+  };
+  Result<Document> document = co_await client_.fetch(std::move(url), may_ask_more);
+  if (refused) co_return fail(ErrorCode::kBusy, "too much of " + host + " to check: send it again later");
   if (document || !is_unanswered(document.error())) {
     hosts_.answered(host);
     co_return document;

@@ -70,6 +70,8 @@ class OriginChecker {
   [[nodiscard]] Task<Result<Answer>> ask_about_dispute(Claim claim);
   // Its server said so a moment ago: nothing is fetched.
   [[nodiscard]] bool is_borne_out(const Claim& claim) const;
+  // That URL may be fetched now because that node names it, as far as budgets go.
+  [[nodiscard]] bool has_budget(const std::string& url, const std::string& sender) const;
   // Its author changed it, says what its server showed last: hashtags may have come and gone.
   [[nodiscard]] bool was_edited(const std::string& uri) const;
   [[nodiscard]] const AskedHosts& hosts() const { return hosts_; }
@@ -117,7 +119,7 @@ class OriginChecker {
   static constexpr Duration kAbsentRemembered = std::chrono::minutes(10);
   [[nodiscard]] const Post* known(const Claim& claim) const;
   [[nodiscard]] Result<void> may_fetch(const std::string& url, const std::string& sender);
-  void give_back(const std::string& url);
+  void give_back(const std::string& url, std::uint64_t requests = 1);
   void clear(const std::string& sender);
   [[nodiscard]] budget::Spender teller(const std::string& sender) const;
   Task<Result<Document>> fetch(std::string url);
@@ -126,7 +128,8 @@ class OriginChecker {
   Task<Verdict> judge_post(Claim claim);
   Task<Verdict> look(Claim claim);
   [[nodiscard]] WallTime changed_by(const Claim& claim, std::optional<WallTime> edited, Instant as_of) const;
-  [[nodiscard]] Result<Answer> read_post(const Claim& claim, const json::object& document, Instant as_of);
+  [[nodiscard]] Result<Answer> read_post(const Claim& claim, const json::object& document,
+                                         const Document& fetched);
   [[nodiscard]] Result<Answer> weigh(const Claim& claim, Instant heard, Verdict verdict);
   Task<void> note_absence(std::string uri, std::string author, std::string sender);
   Task<Result<Wishes>> wishes_of(std::string author, Instant claimed, std::string sender);

@@ -23,6 +23,8 @@ Claim claim_of(const TagEvent& event, bool of_archive = false, std::string sende
           event.published, event.changed, of_archive,   std::move(sender)};
 }
 
+bool is_withdrawal(const TagEvent& event) { return event.op == Op::kRemove && !event.is_deletion(); }
+
 }  // namespace
 
 PostChecker::PostChecker(Options options, const federation::Identity& identity,
@@ -187,16 +189,20 @@ Task<Result<void>> PostChecker::check_truth(TagEvent* event, std::string sender,
   // where nothing is that anybody named.
   const bool nowhere = !truth && truth.error().code == ErrorCode::kNotFound &&
                        origins_.hosts().has_nothing(host_of(event->uri));
-  // Nor is one who has not heard of an edit.
-  const bool stale = !truth && truth.error().code == ErrorCode::kInvalid && origins_.was_edited(event->uri);
+  // Nor is one who has not heard of an edit, or takes back, not for ever, what is there: its author may have
+  // blocked that node, or its administrator the author's server, which no document shows.
+  const bool is_withdrawn = is_withdrawal(*event);
+  const bool excused = !truth && truth.error().code == ErrorCode::kInvalid &&
+                       (is_withdrawn || origins_.was_edited(event->uri));
   const bool wrong =
-      nowhere || (!truth && !stale &&
+      nowhere || (!truth && !excused &&
                   (truth.error().code == ErrorCode::kInvalid || truth.error().code == ErrorCode::kConflict));
   // That something is not there is true of all that never was, and earns nobody anything; nor does what was
   // known to be true.
   const bool right = truth && event->op == Op::kAdd && !was_known;
   if (right || wrong) origins_.standing().note(sender, event->uri, right);
-  if (!truth && truth.error().code == ErrorCode::kBusy) origins_.note_sender(claim_of(*event), sender);
+  if (!truth && truth.error().code == ErrorCode::kBusy && !is_withdrawn)
+    origins_.note_sender(claim_of(*event), sender);
   co_return truth;
 }
 
@@ -210,6 +216,7 @@ Task<Result<void>> PostChecker::ask_origin(TagEvent* event, bool of_archive, std
 }
 
 void PostChecker::sample(const TagEvent& event, const std::string& sender) {
+  if (is_withdrawal(event)) return;  // the post may be as it was
   if (!rng_.chance(options_.check_share) || sampled_.size() >= kSpotChecksMax) return;
   if (sampled_.emplace(event.tag, event.uri, event.op == Op::kRemove).second)
     tasks_.spawn("spot_check", spot_check(event, sender));

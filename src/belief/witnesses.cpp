@@ -33,7 +33,7 @@ void Witnesses::turn() {
 
 void Witnesses::note(const TagEvent& event, const std::string& origin, redundancy::RelayHalves halves) {
   const std::string host = host_of(origin);
-  const std::string domain = ring::registrable_domain(host).value_or(host);
+  const std::string domain = ring::domain_of(host);
   turn();
   const Statement statement = statement_of(event);
   const auto before = said_before_.find(statement);

@@ -100,7 +100,7 @@ Spender Manager::who(std::string_view host) const {
   auto domain = domains_.find(host);
   if (domain == domains_.end()) {
     make_room(domains_, kDomainsMax);
-    domain = domains_.emplace(host, ring::registrable_domain(host).value_or(std::string(host))).first;
+    domain = domains_.emplace(host, ring::domain_of(host)).first;
   }
   Spender spender{"host " + std::string(host), "domain " + domain->second, false};
   spender.known = is_own(host) || is_known(spender.each) || is_known(spender.group);
@@ -111,6 +111,19 @@ bool Manager::is_own(std::string_view host) const {
   return std::ranges::any_of(own_, [host](const std::string& own) { return is_same_or_below(host, own); });
 }
 
+bool Manager::is_reserved(Resource resource, const Spender& spender, std::uint64_t amount) const {
+  const Limit& limit = budgets_.at(static_cast<std::size_t>(resource));
+  const Account& account = accounts_.at(static_cast<std::size_t>(resource));
+  if (!spender.known || spender.is_many || limit.window > Duration::zero() || limit.total == 0)
+    return spender.known;
+  const std::uint64_t most = std::max<std::uint64_t>(1, limit.total * kReservedPercent / 100 / 2);
+  const auto fits = [&](const std::map<std::string, Use>& uses, const std::string& key) {
+    const auto use = uses.find(key);
+    return (use == uses.end() ? 0 : use->second.as_known()) + amount <= most;
+  };
+  return fits(account.each, spender.each) && (spender.group.empty() || fits(account.groups, spender.group));
+}
+
 const Manager::Use* Manager::obstacle(Resource resource, const Spender& spender, std::uint64_t amount) const {
   const Instant now = clock_.now();
   const Limit& limit = budgets_.at(static_cast<std::size_t>(resource));
@@ -118,7 +131,8 @@ const Manager::Use* Manager::obstacle(Resource resource, const Spender& spender,
   // What comes back by itself, those who are known may use up. But who is asked has not chosen to be: it is
   // strangers who name the node's own instances.
   const bool may_use_up = limit.window > Duration::zero() && (!limit.asked || spender.for_known);
-  const std::uint64_t factor = !spender.known ? 1 : may_use_up ? 0 : kKnownFactor;
+  const bool reserved = is_reserved(resource, spender, amount);
+  const std::uint64_t factor = !reserved ? 1 : may_use_up ? 0 : kKnownFactor;
   const auto exceeds = [&](const Use& use, std::uint64_t most) {
     return most != 0 && amount_at(use, limit, now) + amount > most;
   };
@@ -126,7 +140,9 @@ const Manager::Use* Manager::obstacle(Resource resource, const Spender& spender,
                         std::uint64_t most) -> const Use* {
     const auto use = uses.find(key);
     if (use == uses.end()) return exceeds({}, most) ? &account.all : nullptr;
-    return exceeds(use->second, most) ? &use->second : nullptr;
+    const bool apart = spender.known && !reserved;
+    const bool exceeded = exceeds(apart ? Use{use->second.as_stranger, {}, 0} : use->second, most);
+    return exceeded ? &use->second : nullptr;
   };
   if (const Use* use = full(account.each, spender.each, limit.each * factor)) return use;
   const Use* of_group =
@@ -134,7 +150,7 @@ const Manager::Use* Manager::obstacle(Resource resource, const Spender& spender,
   if (of_group != nullptr) return of_group;
   if (exceeds(account.all, limit.total)) return &account.all;
   const std::uint64_t of_strangers = limit.total - limit.total * kReservedPercent / 100;
-  return !spender.known && exceeds(account.strangers, of_strangers) ? &account.strangers : nullptr;
+  return !reserved && exceeds(account.strangers, of_strangers) ? &account.strangers : nullptr;
 }
 
 bool Manager::is_total(Resource resource, const Spender& spender) const {
@@ -154,26 +170,27 @@ Duration Manager::take(Resource resource, const Spender& spender, std::uint64_t 
     ++account.refused;
     return limit.window > Duration::zero() ? std::max(full->ends - now, Duration(1)) : kHeldRetry;
   }
-  charge(resource, spender, amount, now);
+  charge(resource, spender, amount, is_reserved(resource, spender, amount));
   return Duration::zero();
 }
 
-void Manager::charge(Resource resource, const Spender& spender, std::uint64_t amount, Instant now) {
+void Manager::charge(Resource resource, const Spender& spender, std::uint64_t amount, bool reserved) {
+  const Instant now = clock_.now();
   const Limit& limit = budgets_.at(static_cast<std::size_t>(resource));
   Account& account = accounts_.at(static_cast<std::size_t>(resource));
   add(account.each[spender.each], amount, limit, now);
   if (!spender.group.empty()) add(account.groups[spender.group], amount, limit, now);
   add(account.all, amount, limit, now);
-  if (spender.known) return;
+  if (reserved) return;
   add(account.strangers, amount, limit, now);
   account.each[spender.each].as_stranger += amount;
+  if (!spender.group.empty()) account.groups[spender.group].as_stranger += amount;
 }
 
 void Manager::count(Resource resource, const Spender& spender, std::uint64_t amount) {
   const std::lock_guard lock(mutex_);
-  const Instant now = clock_.now();
-  drop_old(accounts_.at(static_cast<std::size_t>(resource)), now);
-  charge(resource, spender, amount, now);
+  drop_old(accounts_.at(static_cast<std::size_t>(resource)), clock_.now());
+  charge(resource, spender, amount, is_reserved(resource, spender, amount));
 }
 
 bool Manager::has_room(Resource resource, const Spender& spender, std::uint64_t amount) const {
@@ -184,19 +201,20 @@ bool Manager::has_room(Resource resource, const Spender& spender, std::uint64_t 
 void Manager::give_back(Resource resource, const Spender& spender, std::uint64_t amount) {
   const std::lock_guard lock(mutex_);
   Account& account = accounts_.at(static_cast<std::size_t>(resource));
-  std::uint64_t of_strangers = 0;
+  // Whether it was a stranger when it was taken, and not whether it is one now.
+  const auto own = account.each.find(spender.each);
+  const std::uint64_t of_strangers =
+      own == account.each.end() ? 0 : std::min(own->second.as_stranger, amount);
   const auto less = [&](std::map<std::string, Use>& uses, const std::string& key) {
     const auto use = uses.find(key);
     if (use == uses.end()) return;
-    of_strangers = std::max(of_strangers, std::min(use->second.as_stranger, amount));
-    use->second.as_stranger -= std::min(use->second.as_stranger, amount);
+    use->second.as_stranger -= std::min(use->second.as_stranger, of_strangers);
     use->second.amount -= std::min(use->second.amount, amount);
     if (use->second.amount == 0) uses.erase(use);
   };
   less(account.each, spender.each);
   less(account.groups, spender.group);
   account.all.amount -= std::min(account.all.amount, amount);
-  // Whether it was a stranger when it was taken, and not whether it is one now.
   account.strangers.amount -= std::min(account.strangers.amount, of_strangers);
 }
 

@@ -3,9 +3,11 @@
 // Everybody is counted as what they can hardly have many of: an IPv4 address, the /64 and the /48 of an IPv6
 // address, a host or its registered domain. A part of every budget is for those who are known: neighbours on
 // the ring, own instances, the administrator. Strangers can use up the rest and no more, so they shut out
-// each other at worst. After libp2p's resource manager.
+// each other at worst. Nor can one who is known take all of that part, of what is held. After libp2p's
+// resource manager.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <map>
@@ -73,6 +75,7 @@ struct Spender {
   std::string group;  // empty: none
   bool known = false;
   bool for_known = false;  // a host that is asked: on behalf of somebody who is known, too
+  bool is_many = false;    // a proxy, known, through which everybody comes
 };
 
 // Thread-safe.
@@ -130,6 +133,7 @@ class Manager {
     std::uint64_t amount = 0;
     Instant ends;
     std::uint64_t as_stranger = 0;  // of `amount`, in `Account::strangers` too
+    [[nodiscard]] std::uint64_t as_known() const { return amount - std::min(as_stranger, amount); }
   };
   struct Account {
     std::map<std::string, Use> each;
@@ -140,7 +144,10 @@ class Manager {
   };
   // What is in the way of so much more: an entry, or `all` where one alone would be too much; null: nothing.
   [[nodiscard]] const Use* obstacle(Resource resource, const Spender& spender, std::uint64_t amount) const;
-  void charge(Resource resource, const Spender& spender, std::uint64_t amount, Instant now);
+  // Whether so much comes out of what strangers cannot take. Of what is held, one who is known has half of
+  // that, so that another finds room, and beside it what a stranger has.
+  [[nodiscard]] bool is_reserved(Resource resource, const Spender& spender, std::uint64_t amount) const;
+  void charge(Resource resource, const Spender& spender, std::uint64_t amount, bool reserved);
   [[nodiscard]] bool is_known(const std::string& each) const;
   [[nodiscard]] bool is_own(std::string_view host) const;
   void note(std::string each);

@@ -10,6 +10,7 @@
 #include "cli/exit.hpp"
 #include "client/ask.hpp"
 #include "config/file.hpp"
+#include "crypto/hash.hpp"
 #include "http/url.hpp"
 
 namespace tagring::client {
@@ -25,26 +26,33 @@ struct AuditOptions {
   bool last = false;
 };
 
-// One file for each omission that is proved; their names are put into the findings.
-Result<std::size_t> write_evidence(const std::string& directory, json::object* report) {
-  std::size_t proved = 0;
+// One file for each omission that is proved; their names are put into the findings. A file is called by what
+// is in it, since a proof cannot be made again once the owner has the post.
+Result<void> write_evidence(const std::string& directory, json::object* report) {
+  constexpr std::size_t kDigits = 32;  // of the hash: nobody makes two proofs that share so many
+  Result<void> written;
   json::value* findings = report->if_contains("findings");
-  if (findings == nullptr || !findings->is_array()) return proved;
+  if (findings == nullptr || !findings->is_array()) return written;
   for (json::value& element : findings->get_array()) {
     json::object& finding = element.get_object();
     const json::object* evidence = json::get_object(finding, "evidence");
     if (evidence == nullptr) continue;
     std::error_code ignored;  // a file that cannot be written says so
     std::filesystem::create_directories(directory, ignored);
-    const std::string path = fmt::format("{}/omission-{}-{:03}.json", directory,
-                                         host_of(json::text_of(finding, "owner")), ++proved);
+    const std::string text = json::serialize(*evidence);
+    const std::string path =
+        fmt::format("{}/omission-{}-{}.json", directory, host_of(json::text_of(finding, "owner")),
+                    to_hex(crypto::sha256(text)).substr(0, kDigits));
     std::ofstream file(path, std::ios::binary);
-    file << json::serialize(*evidence) << '\n';
+    file << text << '\n';
     file.close();
-    if (!file) return fail(ErrorCode::kUnavailable, path + ": cannot be written");
-    finding["file"] = path;
+    if (file) {
+      finding["file"] = path;
+    } else {
+      written = fail(ErrorCode::kUnavailable, path + ": cannot be written");
+    }
   }
-  return proved;
+  return written;
 }
 
 // Findings of something that is missing, proved or not. What somebody took down, and says so, is not, nor
@@ -81,13 +89,13 @@ void print_report(const json::object& report) {
 int audit(const AuditOptions& options) {
   Result<json::object> report = ask_node(options.control, "GET", "/audit?tag=" + percent_encode(options.tag));
   if (!report) return cli::report(report.error());
-  const Result<std::size_t> proved = write_evidence(options.out, &*report);
-  if (!proved) return cli::report(proved.error());
+  const Result<void> written = write_evidence(options.out, &*report);
   if (options.control.json) {
     fmt::print("{}\n", json::serialize(*report));
   } else {
     print_report(*report);
   }
+  if (!written) return cli::report(written.error());
   return missing(*report) == 0 ? kExitOk : kExitFailed;
 }
 
@@ -101,12 +109,17 @@ int last(const AuditOptions& options) {
   });
 }
 
+Result<audit::Evidence> evidence_in(const std::string& text) {
+  const Result<json::object> object = json::parse_object(text);
+  if (!object) return fail(ErrorCode::kInvalid, "what the file has is no JSON object");
+  return audit::evidence_from_json(*object);
+}
+
 int verify(const AuditOptions& options) {
   const Result<std::string> text = config::read_file(options.verify, kEvidenceMax);
-  if (!text) return report(text.error());
-  const Result<json::object> object = json::parse_object(*text);
-  if (!object) return report(object.error());
-  const Result<audit::Evidence> evidence = audit::evidence_from_json(*object);
+  // Another exit code than that of a file that was read and proves nothing.
+  if (!text) return report({ErrorCode::kInvalid, text.error().message});
+  const Result<audit::Evidence> evidence = evidence_in(*text);
   const Result<void> proved = evidence ? audit::check(*evidence) : std::unexpected(evidence.error());
   if (options.control.json) {
     json::object result = {{"proved", proved.has_value()}};
@@ -169,9 +182,10 @@ void add_audit(CLI::App& app, int& status) {
   command->footer(
       "Exit code 0: nothing is missing; 1: something is, with evidence or without, or the audit failed. Of "
       "--verify "
-      "0:\nthe file proves an omission; 1: it does not.\n\nExample:\n  tagring audit '#caturday' --out "
+      "0:\nthe file proves an omission; 1: it does not; 2: it cannot be read.\n\nExample:\n  tagring audit "
+      "'#caturday' --out "
       "evidence\n"
-      "  tagring audit --verify evidence/omission-tags.example.org-001.json");
+      "  tagring audit --verify evidence/omission-tags.example.org-4fc82b26aecb47d2868c4efbe3581732.json");
   command->callback([options, &status] {
     const int asked =
         (options->tag.empty() ? 0 : 1) + (options->verify.empty() ? 0 : 1) + (options->last ? 1 : 0);

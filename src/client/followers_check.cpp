@@ -74,8 +74,11 @@ void print_report(const json::object& report, bool apply) {
                number_of(*known, "pending"), json::text_of(*known, "digest"));
   }
   if (const json::object* listed = json::get_object(report, "listed")) {
-    fmt::print("  {:<14} {}, digest {}\n", "listed there", number_of(*listed, "count"),
-               json::text_of(*listed, "digest"));
+    const std::string digest = json::text_of(*listed, "digest");
+    fmt::print("  {:<14} {}, digest {}\n", "listed there", number_of(*listed, "count"), digest);
+    const std::string said = json::text_of(report, "digest_of_header");
+    if (!said.empty() && said != digest)
+      fmt::print("  {:<14} {}: the last header was not about this list\n", "digest signed", said);
   }
   if (const std::string problem = json::text_of(report, "problem"); !problem.empty()) {
     fmt::print("  {:<14} {}\n", "problem", problem);
@@ -150,8 +153,8 @@ void add_followers_check(CLI::App& app, int& status) {
       "order. Changes nothing without --apply.\n\n"
       "--server: shows who of that server follows the hashtag here, the digest of that, the last header "
       "that\n"
-      "was sent there and what became of it, and the last fetch of the list by that server. A fetch means\n"
-      "that it knew of other followers.\n\n"
+      "was sent there and what became of it, and the last fetch of the list by that server, which looks\n"
+      "whether both agree, or knew of other followers.\n\n"
       "Exit code 1 if the two sides differ and that was not repaired, or it cannot be found out.\n\n"
       "Examples:\n"
       "  tagring followers-check --tag cats --server social.example\n"
@@ -165,9 +168,10 @@ void add_followers_verify(CLI::App& app, int& status) {
       app.add_subcommand("followers-verify", "Compute the digests of this node's followers anew (FEP-8fcf)");
   add_control_options(*command, options->control);
   command->footer(
-      "The node does so at every start, and repairs and logs what is wrong. It writes nothing else "
-      "meanwhile:\n"
-      "about three seconds for a million followers.\n\n"
+      "Those on disk, by which it knows when the last follower of a server has left; those that it sends "
+      "are\n"
+      "made anew whenever it starts. The node does this at every start, too, and repairs and logs what is\n"
+      "wrong. It writes nothing else meanwhile: about three seconds for a million followers.\n\n"
       "Example:\n"
       "  tagring followers-verify");
   command->callback([options, &status] { status = verify(*options); });

@@ -91,7 +91,15 @@ int change(const InstanceOptions& options, const std::string& verb) {
   const json::object body = {{"host", options.host},
                              {"tags", json::array(options.tags.begin(), options.tags.end())}};
   return tell(options.control, ask_node(options.control, "POST", "/instances/" + verb, body),
-              fmt::format("{}: {}d {} hashtags", options.host, verb, options.tags.size()));
+              [&](const json::object& answer) {
+                json::for_each(json::find(answer, verb + "d"), [&](const json::value& tag) {
+                  fmt::print("{}: {}d #{}\n", options.host, verb, std::string_view(tag.get_string()));
+                });
+                json::for_each(json::find(answer, "unknown"), [&](const json::value& tag) {
+                  fmt::print("{}: #{} was not subscribed\n", options.host,
+                             std::string_view(tag.get_string()));
+                });
+              });
 }
 
 int follow(const InstanceOptions& options) {

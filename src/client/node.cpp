@@ -155,7 +155,10 @@ std::int64_t wait_for_outbox(const ControlOptions& options, std::int64_t owed) {
 }
 
 int leave(const ControlOptions& options) {
-  if (!options.json) fmt::print(stderr, "handing over what this node owns, as long as that takes\n");
+  if (!options.json)
+    fmt::print(stderr,
+               "handing over what this node owns, as long as that takes, also if this command is ended; "
+               "\"tagring status\" says when it has left\n");
   Result<json::object> answer = ask_node(options, "POST", "/leave", {}, kLongTimeout);
   if (!answer) return report(answer.error());
   const std::int64_t owed = wait_for_outbox(options, number_of(*answer, "owed"));
@@ -173,10 +176,11 @@ void add_login(CLI::App& app, int& status) {
   auto options = std::make_shared<LoginOptions>();
   CLI::App* command = app.add_subcommand("login", "Print an address that opens the administrator's page");
   command->add_option("--name", options->name, "For whom: the name that their changes are noted with");
-  command->add_option("--role", options->role, "What they may do")
-      ->check(cli::one_of({"look", "moderate", "all"}))
-      ->capture_default_str();
-  command->add_flag("--end", options->end, "Instead, end the sessions of that name, or all of them");
+  auto* role = command->add_option("--role", options->role, "What they may do")
+                   ->check(cli::one_of({"look", "moderate", "all"}))
+                   ->capture_default_str();
+  command->add_flag("--end", options->end, "Instead, end the sessions of that name, or all of them")
+      ->excludes(role);
   add_control_options(*command, options->control);
   command->footer("Example:\n  tagring login --name anna --role moderate");
   command->callback([options, &status] { status = log_in(*options); });

@@ -69,7 +69,8 @@ void add_report(CLI::App& app, int& status) {
       add_one(*report, options, "forward", "Tell the author's server, without saying who complained");
   forward->add_option("uri", options->uri, "Of which post; without it, of each that the report names");
   forward->callback([options, &status] {
-    const json::object body = {{"id", options->id}, {"uri", options->uri}};
+    json::object body = {{"id", options->id}};
+    if (!options->uri.empty()) body["uri"] = options->uri;
     status = tell(options->control, ask_node(options->control, "POST", "/reports/forward", body),
                   [](const json::object& answer) { print_uris(answer, "forwarded", "told the server of"); });
   });

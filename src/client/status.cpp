@@ -73,16 +73,20 @@ std::string history_of(const json::object& kept) {
 }
 
 void print_moved(const json::object& moved) {
+  const std::string left = json::get_flag(moved, "over")
+                               ? "it can be switched off"
+                               : fmt::format("leave it running until {}", json::text_of(moved, "until"));
   fmt::print("{} to {} on {}; {}\n\n", painted(Colour::kYellow, "MOVED"), json::text_of(moved, "to"),
              json::text_of(moved, "since"),
              json::get_flag(moved, "on_rings")
                  ? fmt::format("it leaves the rings after {}", json::text_of(moved, "until"))
-                 : "it has left the rings");
+                 : "it has left the rings; " + left);
 }
 
 void print_ring(std::string_view name, const json::object& ring) {
   const bool is_relay = name == "relay";
-  const std::string_view state = json::get_flag(ring, "left")      ? "has left the ring"
+  const std::string_view state = json::get_flag(ring, "leaving")   ? "is leaving the ring: leave it running"
+                                 : json::get_flag(ring, "left")    ? "has left the ring"
                                  : !json::get_flag(ring, "member") ? "not on the ring yet"
                                  : !json::get_flag(ring, "serving")
                                      ? "on the ring, does not serve all it should"

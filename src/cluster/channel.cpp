@@ -63,7 +63,7 @@ void add(Headers& headers, std::string_view name, std::string value) {
 // By a listener (server/session.cpp), of a request that the node never saw, or failed at: whoever sent that
 // is to hear it.
 bool is_said_at_the_door(int status) {
-  constexpr std::array<int, 9> kRefusals = {400, 413, 415, 429, 431, 500, 501, 503, 505};
+  constexpr std::array<int, 10> kRefusals = {400, 413, 415, 426, 429, 431, 500, 501, 503, 505};
   return std::ranges::find(kRefusals, status) != kRefusals.end();
 }
 
@@ -148,7 +148,9 @@ Result<HttpResponse> from_core(HttpResponse answer) {
   if (!is_said_at_the_door(answer.status))
     return fail(ErrorCode::kUnavailable, "who answers there is no core of this node");
   HttpResponse refusal{.status = answer.status, .headers = {}, .body = {}};
-  if (const auto wait = answer.headers.find("Retry-After")) refusal.headers.add("Retry-After", *wait);
+  for (const char* field : {"Retry-After", "Upgrade", "Sec-WebSocket-Version"}) {
+    if (const auto value = answer.headers.find(field)) refusal.headers.add(field, *value);
+  }
   return refusal;
 }
 

@@ -59,13 +59,6 @@ bool is_worth_checking(const HttpRequest& request, WallTime now) {
          fediverse::parse_activity(*body, now, {.with_tags = false}).has_value();
 }
 
-HttpResponse in_json(const json::object& body) {
-  HttpResponse response;
-  response.headers.add("Content-Type", "application/json");
-  response.body = json::serialize(body);
-  return response;
-}
-
 // The core may answer with a stream (mastodon_api/streams.hpp).
 bool may_be_streamed(const HttpRequest& request) {
   return path_of(request.target).starts_with("/api/v1/streaming");
@@ -124,6 +117,8 @@ Task<HttpResponse> Front::bring(HttpRequest request) {
 }
 
 Task<Result<HttpResponse>> Front::ask_core(const HttpRequest& request, std::optional<Checked> checked) {
+  // Nor does it say where it is, then: that must not look like a fault of the request.
+  if (!core_.answers()) co_return fail(ErrorCode::kUnavailable, "no core answers");
   const bool may_stream = may_be_streamed(request);
   CO_TRY(HttpCall call, to_core(request, core_.place(), clock_.now() + kCoreTimeout));
   if (checked) {
@@ -146,7 +141,7 @@ void Front::note_known(const HttpResponse& answer, const IpAddress& peer,
 Task<HttpResponse> Front::answer_core(HttpRequest request) {
   if (!options_.core.secret.is_proven(request.headers, options_.core.place, clock_.wall_now()))
     co_return error_response({ErrorCode::kDenied, "only this node's core may ask here"});
-  if (path_of(request.target) == kFrontPath) co_return in_json(report());
+  if (path_of(request.target) == kFrontPath) co_return json_response(report());
   if (path_of(request.target) != kSendPath) co_return error_response({ErrorCode::kNotFound, "no such page"});
   Result<Errand> errand = from_core(std::move(request), clock_.now());
   if (!errand) co_return error_response(errand.error());
@@ -172,8 +167,11 @@ json::object Front::report() const {
       {"refused", refused_},   {"unanswered", unanswered_},       {"sent", sent_},
       {"leaves", leaves_}};
   if (const std::optional<crypto::CertificateFacts> shown = options_.certificate()) {
-    report["certificate_until"] =
-        std::chrono::floor<std::chrono::seconds>(shown->until).time_since_epoch().count();
+    const auto seconds = [](WallTime at) {
+      return std::chrono::floor<std::chrono::seconds>(at).time_since_epoch().count();
+    };
+    report["certificate_until"] = seconds(shown->until);
+    report["certificate_late_from"] = seconds(shown->late_from());
     report["certificate_late"] = clock_.wall_now() > shown->late_from();
   }
   return report;
@@ -183,7 +181,7 @@ json::object Front::report() const {
 // it nearly all that come. Who goes says so while its door is open still.
 HttpResponse Front::alive() const {
   const bool is_alive = !leaves_ && !core_.is_lost();
-  HttpResponse response = in_json({{"alive", is_alive}, {"role", "front"}});
+  HttpResponse response = json_response({{"alive", is_alive}, {"role", "front"}});
   if (!is_alive) response.status = 503;
   return response;
 }
@@ -194,7 +192,7 @@ Task<HttpResponse> Front::probe(HttpRequest request) {
   if (path == "/readyz") {
     json::object ready = report();
     ready["ready"] = core_.answers();
-    HttpResponse response = in_json(ready);
+    HttpResponse response = json_response(ready);
     if (!core_.answers()) response.status = 503;
     co_return response;
   }
@@ -211,8 +209,8 @@ json::object Front::figures() const {
                           {"version", federation::kVersion},
                           {"front", report()},
                           {"budget", budget_.status()}};
-  if (const auto until = json::get_int(figures["front"].as_object(), "certificate_until"))
-    figures["certificate_until"] = *until;
+  for (const char* name : {"certificate_until", "certificate_late_from"})
+    if (const auto at = json::get_int(figures["front"].as_object(), name)) figures[name] = *at;
   return figures;
 }
 

@@ -55,7 +55,7 @@ class Front {
   [[nodiscard]] Task<void> leave();
 
   // {"role", "at", "version", "core", "core_answers", "brought", "refused", "unanswered", "sent", "leaves"},
-  // and of the certificate that it shows {"certificate_until", "certificate_late"}
+  // and of the certificate that it shows {"certificate_until", "certificate_late_from", "certificate_late"}
   [[nodiscard]] json::object report() const;
 
  private:

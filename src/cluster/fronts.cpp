@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/counted.hpp"
 #include "cluster/front_check.hpp"
 #include "cluster/kept_answers.hpp"
 #include "http/http_error.hpp"
@@ -35,7 +36,8 @@ Task<std::optional<Result<HttpResponse>>> Fronts::send(HttpCall call, federation
     Result<HttpCall> passed = to_front(errand, *place, clock_.now());
     if (!passed) break;
     options_.secret.prove(*passed, clock_.wall_now());
-    ++fronts_[*place].calls;
+    const std::shared_ptr<std::size_t> calls = fronts_[*place].calls;
+    const Counted under_way(*calls);
     Result<HttpResponse> answer = co_await inside_.send(*std::move(passed));
     // What is too large, or slow, is so with another front, too; one that hangs says no more that it is
     // there. But the other side has until its deadline: who gives up before has not reached the front, whose
@@ -64,7 +66,6 @@ void Fronts::note_outcome(const std::string& place, bool has_reached) {
   const auto found = fronts_.find(place);
   if (found == fronts_.end()) return;
   Front& front = found->second;
-  if (front.calls > 0) --front.calls;
   ++(has_reached ? front.sent : front.failed);
   if (!has_reached) ++front.failed_lately;
 }
@@ -160,7 +161,7 @@ std::optional<std::string> Fronts::least_busy(const std::set<std::string>& but) 
   std::optional<std::string> least;
   std::size_t least_load = 0;
   for (const auto& [place, front] : fronts_) {
-    const std::size_t load = front.calls + front.failed_lately;
+    const std::size_t load = *front.calls + front.failed_lately;
     if (!is_there(front) || but.contains(place) || (least && load >= least_load)) continue;
     least = place;
     least_load = load;
@@ -172,7 +173,6 @@ std::optional<std::string> Fronts::least_busy(const std::set<std::string>& but) 
 void Fronts::lose(const std::string& place, const Error& because) {
   const auto front = fronts_.find(place);
   if (front == fronts_.end()) return;
-  if (front->second.calls > 0) --front->second.calls;
   if (std::exchange(front->second.is_lost, true)) return;
   log_.warn("front_lost", {{"at", place}, {"because", because.message}});
 }
@@ -185,7 +185,7 @@ json::array Fronts::status() const {
     one["at"] = place;
     one["heard_ms"] = (clock_.now() - front.heard).count();
     one["brought"] = front.brought;
-    one["calls"] = front.calls;
+    one["calls"] = *front.calls;
     one["sent"] = front.sent;
     one["failed"] = front.failed;
     list.push_back(std::move(one));

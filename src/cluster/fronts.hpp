@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -66,7 +67,8 @@ class Fronts final : public federation::Couriers {
     bool is_lost = false;  // in the middle of a call, since it was heard
     std::string version;
     json::object report;
-    std::size_t calls = 0;  // under way
+    // Under way: each of them holds it, too, since the front may leave, and come back, meanwhile.
+    std::shared_ptr<std::size_t> calls = std::make_shared<std::size_t>(0);
     std::uint64_t brought = 0;
     std::uint64_t sent = 0;
     std::uint64_t failed = 0;

@@ -331,11 +331,10 @@ Result<void> check_origin(std::string_view key, const std::string& origin) {
 
 Result<void> check_listening(const Config& config) {
   if (config.certificate.empty() != config.key.empty() ||
-      (config.is_plain() && config.listen_socket.empty() && config.trusted_proxies.empty())) {
+      (config.is_plain() && config.listen_socket.empty() && config.trusted_proxies.empty()))
     return bad("listen.certificate",
                "certificate and key are both needed: the PEM files of this node's host name; or neither, "
                "if listen.socket or listen.trusted_proxies says which proxy speaks TLS for the node");
-  }
   if (config.proxy_protocol && config.trusted_proxies.empty())
     return bad("listen.proxy_protocol", "is for those in listen.trusted_proxies, and there are none");
   return {};
@@ -351,6 +350,10 @@ Result<void> check(Config& config) {
     return bad("node.host", "cannot stand in a URL");
   if (config.address == IpAddress{})
     return bad("node.address", "is missing: the public address of this node");
+  if (proxies::is_private(config.address) && !config.allow_private_addresses)
+    return bad("node.address",
+               "is private: name the public one, and in listen.address where the node listens; or set "
+               "network.allow_private_addresses for a network of your own");
   TRY_VOID(check_listening(config));
   if (config.standby && config.postgres.empty())
     return bad("database.standby", "is for PostgreSQL, which two machines can reach: set database.postgres");
@@ -371,14 +374,12 @@ Result<void> check(Config& config) {
     return bad("ring.kappa", "is less than ring.vservers, which are among these");
   if (config.balance_lower > config.balance_upper)
     return bad("balance.lower_percent", "is more than upper_percent");
-  if (!config.hosts.empty() && !config.allow_private_addresses) {
+  if (!config.hosts.empty() && !config.allow_private_addresses)
     return bad("network.hosts", "only with allow_private_addresses = true: production names come from DNS");
-  }
-  if (config.port != 443 && !config.allow_private_addresses) {
+  if (config.port != 443 && !config.allow_private_addresses)
     return bad("node.port",
                "other nodes connect to port 443 only: listen elsewhere with listen.port, behind "
                "a proxy on 443; or set network.allow_private_addresses for a network of your own");
-  }
   for (const std::string& origin : config.bootstrap) {
     TRY_VOID(check_origin("ring.bootstrap", origin));
   }

@@ -1,5 +1,7 @@
 #include "crypto/certificate.hpp"
 
+#include <cerrno>
+#include <fcntl.h>
 #include <filesystem>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -8,6 +10,7 @@
 #include <openssl/pem.h>
 #include <openssl/x509_vfy.h>
 #include <openssl/x509v3.h>
+#include <unistd.h>
 
 namespace tagring::crypto {
 namespace {
@@ -30,9 +33,7 @@ using Check = std::unique_ptr<X509_STORE_CTX, Free<X509_STORE_CTX_free>>;
 
 // The own certificate; those behind it go to `others`.
 Result<Certificate> read_chain(const std::string& file, STACK_OF(X509) * others) {
-  std::error_code error;
-  if (!std::filesystem::is_regular_file(file, error))
-    return fail(ErrorCode::kNotFound, fmt::format("certificate {}: no such file", file));
+  TRY_VOID(check_pem_file("certificate", file));
   const File source(BIO_new_file(file.c_str(), "r"));
   Certificate own(source ? PEM_read_bio_X509(source.get(), nullptr, nullptr, nullptr) : nullptr);
   while (own) {
@@ -100,6 +101,19 @@ WallTime to_wall(const ASN1_TIME* time) {
   std::tm parts{};
   if (ASN1_TIME_to_tm(time, &parts) != 1) return {};
   return WallTime(std::chrono::seconds(::timegm(&parts)));
+}
+
+Result<void> check_pem_file(std::string_view what, const std::string& file) {
+  // Also where a folder above it may not be looked into. access() leaves out what a unit's
+  // AmbientCapabilities let the process read.
+  if (::faccessat(AT_FDCWD, file.c_str(), R_OK, AT_EACCESS) != 0 && errno == EACCES)
+    return fail(ErrorCode::kUnavailable,
+                fmt::format("{} {}: may not be read by this user; for certbot's files there is "
+                            "/usr/share/tagring/certbot-hook (docs/proxy.md)",
+                            what, file));
+  std::error_code error;
+  if (std::filesystem::is_regular_file(file, error)) return {};
+  return fail(ErrorCode::kNotFound, fmt::format("{} {}: no such file", what, file));
 }
 
 Result<CertificateFacts> check_certificate(const std::string& chain, const std::string& authorities,

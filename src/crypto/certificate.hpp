@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.hpp"
@@ -24,10 +25,14 @@ struct CertificateFacts {
   [[nodiscard]] WallTime late_from() const { return until - (until - from) / 6; }
 };
 
+// kUnavailable: whoever asks may not read it, and what is to be done. kNotFound. `what` it is, such as
+// "private key".
+[[nodiscard]] Result<void> check_pem_file(std::string_view what, const std::string& file);
+
 // Files of PEM: `chain` has the own certificate first, `authorities` (may be empty) those that are trusted
-// besides the system's. kNotFound, kInvalid: unreadable. kDenied: clients refuse it for `host`, and the
-// message says why and what to do: it is for other names, expired or not valid yet, of an unknown authority,
-// or certificates between it and the authority's are missing.
+// besides the system's. kNotFound, kInvalid: unreadable. kUnavailable: it may not be read. kDenied: clients
+// refuse it for `host`: it is for other names, expired or not valid yet, of an unknown authority, or
+// certificates between it and the authority's are missing. The message of both says why and what to do.
 [[nodiscard]] Result<CertificateFacts> check_certificate(const std::string& chain,
                                                          const std::string& authorities,
                                                          const std::string& host, WallTime now);

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <deque>
 #include <fmt/format.h>
+#include <string_view>
 #include <vector>
 
 #include "crypto/hash.hpp"
@@ -68,8 +69,8 @@ class Copier {
   Result<std::uint64_t> count(Connection& db, const Table& table);
   // Statements are known by the addresses of their texts.
   const char* keep(std::string sql) { return texts_.emplace_back(std::move(sql)).c_str(); }
-  void tell(CopyStep::Doing doing, const Table& table) {
-    if (watch_) watch_({doing, table.name, done_, all_});
+  void tell(CopyStep::Doing doing, std::string_view table = {}) {
+    if (watch_) watch_({doing, table, done_, all_});
   }
 
   Connection& from_;
@@ -171,7 +172,7 @@ Result<void> Copier::copy_rest(const Table& table) {
       } else {
         TRY_VOID(to_.send(insert, Values(values)));
       }
-      if (++done_ % kToldEvery == 0) tell(CopyStep::Doing::kCopies, table);
+      if (++done_ % kToldEvery == 0) tell(CopyStep::Doing::kCopies, table.name);
     }
     if (rows.count() > 0) {
       TRY_VOID(to_.copy_in(insert, rows.take()));
@@ -210,7 +211,7 @@ Result<TableDigest> Copier::digest_of(Connection& db, const Table& table) {
     std::memcpy(part.data(), hash.data(), sizeof part);
     for (std::size_t i = 0; i < part.size(); ++i) digest.sum[i] += part[i];
     ++digest.rows;
-    if (++done_ % kToldEvery == 0) tell(CopyStep::Doing::kCompares, table);
+    if (++done_ % kToldEvery == 0) tell(CopyStep::Doing::kCompares, table.name);
   }
 }
 
@@ -276,13 +277,13 @@ Result<Copied> Copier::run() {
   }
   const std::uint64_t rows = all_;
   for (const Table& table : tables) {
-    tell(CopyStep::Doing::kCopies, table);
+    tell(CopyStep::Doing::kCopies, table.name);
     TRY_VOID(copy_table(table));
   }
   done_ = 0;
   all_ *= 2;  // both sides
   for (const Table& table : tables) {
-    tell(CopyStep::Doing::kCompares, table);
+    tell(CopyStep::Doing::kCompares, table.name);
     TRY(const bool is_equal, compare(table));
     if (!is_equal) {
       TRY_VOID(to_.run(keep("DELETE FROM " + table.name)));
@@ -297,8 +298,10 @@ Result<Copied> Copier::run() {
     TRY_VOID(copy_sequence(table));
   }
   from_.end_reading();
-  TRY_VOID(to_.execute(fmt::format("DROP TABLE {}", kUnfinishedCopy).c_str()));
+  tell(CopyStep::Doing::kFinishes);
   TRY_VOID(to_.execute("ANALYZE"));
+  // Last, so that whoever is interrupted before may type the same again.
+  TRY_VOID(to_.execute(fmt::format("DROP TABLE {}", kUnfinishedCopy).c_str()));
   return Copied{tables.size(), rows, resumed_};
 }
 

@@ -11,10 +11,14 @@
 namespace tagring::db {
 
 struct CopyStep {
-  enum class Doing : std::uint8_t { kCopies, kCompares };
+  enum class Doing : std::uint8_t {
+    kCopies,
+    kCompares,
+    kFinishes,  // for a while, without further word: the target has to learn what is in it
+  };
   Doing doing;
-  std::string_view table;
-  std::uint64_t rows;  // of all tables, so far
+  std::string_view table;  // empty: all of them
+  std::uint64_t rows;      // of all tables, so far
   std::uint64_t of;
 };
 using CopyWatch = std::function<void(const CopyStep&)>;

@@ -162,8 +162,11 @@ Task<Result<void>> SqliteFaspStore::drop_post(std::string uri) {
 Task<Result<std::vector<FaspPost>>> SqliteFaspStore::due_posts(WallTime now, std::size_t limit) {
   return database_.read([now, limit](Connection& db) {
     return all_rows<FaspPost>(
-        db.query("SELECT uri, checked, due FROM fasp_posts WHERE due <= ? ORDER BY due, uri LIMIT ?", now,
-                 limit),
+        db.query("SELECT * FROM (SELECT uri, checked, due FROM fasp_posts WHERE due <= ?"
+                 " ORDER BY due, uri LIMIT ?) AS late UNION ALL"
+                 " SELECT * FROM (SELECT uri, checked, due FROM fasp_posts WHERE due > ?"
+                 " ORDER BY due, uri LIMIT ?) AS ahead ORDER BY due, uri LIMIT ?",
+                 now, limit, now + kDueWithin, limit, limit),
         [](const Statement& row) { return FaspPost{row.text(0), row.time(1), row.time(2)}; });
   });
 }

@@ -178,6 +178,16 @@ Task<Result<void>> SqliteInstanceStore::note_undo(std::string actor, std::string
       });
 }
 
+Task<Result<bool>> SqliteInstanceStore::is_undone(std::string actor, std::string follow_id) {
+  return database_.read(
+      [actor = std::move(actor), id = std::move(follow_id)](Connection& db) -> Result<bool> {
+        Statement row =
+            db.query("SELECT 1 FROM recent_follows WHERE actor = ? AND object = ? AND follow_id = ? LIMIT 1",
+                     actor, kNothing, id);
+        return row.step();
+      });
+}
+
 // Its id is known from then on: where all Follows of a pair have one, the next Undo has not overtaken any.
 Task<Result<bool>> SqliteInstanceStore::take_undone(std::string actor, std::string follow_id, WallTime now) {
   return database_.write(

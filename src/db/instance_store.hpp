@@ -30,6 +30,7 @@ class SqliteInstanceStore final : public instances::InstanceStore {
   Task<Result<bool>> is_former_follow(std::string actor, std::string object, std::string follow_id) override;
   Task<Result<void>> note_undo(std::string actor, std::string follow_id, bool has_ended,
                                WallTime now) override;
+  Task<Result<bool>> is_undone(std::string actor, std::string follow_id) override;
   Task<Result<bool>> take_undone(std::string actor, std::string follow_id, WallTime now) override;
 
  private:

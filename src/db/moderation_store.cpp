@@ -197,6 +197,14 @@ Task<Result<std::vector<std::string>>> SqliteReportStore::open_reporters() {
   });
 }
 
+Task<Result<std::optional<WallTime>>> SqliteReportStore::oldest_open() {
+  return database_.read([](Connection& db) -> Result<std::optional<WallTime>> {
+    Statement row = db.query("SELECT at FROM reports WHERE open = 1 ORDER BY id LIMIT 1");
+    TRY(const bool there, row.step());
+    return there ? std::optional(row.time(0)) : std::nullopt;
+  });
+}
+
 // --- changes -----------------------------------------------------------------------------------------------
 
 Task<Result<void>> SqliteChangeStore::add_change(Change change, std::size_t kept) {

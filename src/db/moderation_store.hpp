@@ -40,6 +40,7 @@ class SqliteReportStore final : public reports::ReportStore {
   Task<Result<std::vector<reports::Report>>> reports(std::size_t limit) override;
   Task<Result<reports::Report>> report(std::uint64_t id) override;
   Task<Result<std::vector<std::string>>> open_reporters() override;
+  Task<Result<std::optional<WallTime>>> oldest_open() override;
 
  private:
   sql::Database& database_;

@@ -87,10 +87,15 @@ Task<Result<void>> SqliteRelayStore::drop_look(std::string author) {
 
 Task<Result<std::vector<delivery::ProfileLook>>> SqliteRelayStore::looks_due(WallTime now,
                                                                              std::size_t limit) {
-  return database_.read([now, limit](Connection& db) -> Result<std::vector<delivery::ProfileLook>> {
+  // By a date that is behind, all would be.
+  const WallTime ahead = date_.is_believed() ? now + kLookWithin : WallTime::max();
+  return database_.read([now, ahead, limit](Connection& db) -> Result<std::vector<delivery::ProfileLook>> {
     return all_rows<delivery::ProfileLook>(
-        db.query("SELECT author, due, missing FROM profile_looks WHERE due <= ? ORDER BY due LIMIT ?", now,
-                 limit),
+        db.query("SELECT * FROM (SELECT author, due, missing FROM profile_looks WHERE due <= ?"
+                 " ORDER BY due LIMIT ?) AS late UNION ALL"
+                 " SELECT * FROM (SELECT author, due, missing FROM profile_looks WHERE due > ?"
+                 " ORDER BY due LIMIT ?) AS ahead ORDER BY due LIMIT ?",
+                 now, limit, ahead, limit, limit),
         [](const Statement& row) {
           return delivery::ProfileLook{row.text(0), row.time(1), static_cast<unsigned>(row.integer(2))};
         });

@@ -65,6 +65,7 @@ Task<Result<void>> SqliteRelayStore::settle_copies(std::vector<std::uint64_t> se
 }
 
 Task<Result<void>> SqliteRelayStore::prune_copies() {
+  if (!date_.is_believed()) co_return Result<void>();
   for (const char* sql : {kPruneOwed, kPruneDeletions}) {
     std::int64_t deleted = kPrunedAtOnce;
     while (deleted == kPrunedAtOnce) {

@@ -1,5 +1,8 @@
 // The parts of SqliteRelayStore that are about followers, subscriptions, and posts that were put off.
 #include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <fmt/format.h>
 
 #include "db/partials.hpp"
 #include "db/relay_store.hpp"
@@ -33,6 +36,10 @@ using delivery::Follower;
 using delivery::Subscription;
 using delivery::Via;
 using Pairs = std::vector<std::pair<Tag, std::string>>;
+
+bool is_relay(const Follower& follower) {
+  return follower.via == Via::kRelay || follower.via == Via::kTagRelay;
+}
 
 // Appends the rows of a statement that selects tag, actor, inbox, follow_id, via, since.
 Result<void> append_followers(Statement row, std::vector<Follower>& followers) {
@@ -106,6 +113,45 @@ Result<std::optional<Follower>> drop_follower(Connection& db, const Tag& tag, co
   return old;
 }
 
+Result<std::uint64_t> count(Statement rows) {
+  TRY(const bool found, rows.step());
+  return found ? rows.number(0) : 0;
+}
+
+// Names of counters: "left DAY INBOX TAG SINCE". '!' is the character after the blank.
+std::string left_on(WallTime now) {
+  return fmt::format("left {} ", std::chrono::floor<std::chrono::days>(now).time_since_epoch().count());
+}
+
+std::string left_there(const std::string& today, const std::string& inbox, const Tag& tag) {
+  return fmt::format("{}{} {} ", today, inbox, tag.canonical());
+}
+
+// All names that begin so are before it.
+std::string after_all(std::string begin) {
+  begin.back() = '!';
+  return begin;
+}
+
+// What each of them got until now, if that was as from a relay.
+Result<void> note_left(Connection& db, const std::vector<Follower>& gone, const std::string& today) {
+  if (std::ranges::none_of(gone, is_relay)) return {};
+  TRY_VOID(
+      db.run("DELETE FROM counters WHERE name >= 'left ' AND name < 'left!' AND NOT (name >= ? AND name < ?)",
+             today, after_all(today)));
+  TRY(std::uint64_t known,
+      count(db.query("SELECT count(*) FROM counters WHERE name >= 'left ' AND name < 'left!'")));
+  TRY(const std::uint64_t feed_end, last_number(db, kFeedSequence));
+  for (const Follower& follower : gone) {
+    if (!is_relay(follower) || follower.since == feed_end || known++ >= delivery::Store::kLeftMax) continue;
+    TRY_VOID(
+        db.run("INSERT INTO counters(name, value) VALUES(?, ?) ON CONFLICT(name) DO UPDATE SET"
+               " value = excluded.value",
+               left_there(today, follower.inbox, follower.tag) + std::to_string(follower.since), feed_end));
+  }
+  return {};
+}
+
 Result<std::vector<Follower>> segment_nodes(Connection& db, const Segment& segment,
                                             const std::optional<Tag>& after_tag,
                                             const std::string& after_actor, std::size_t limit) {
@@ -128,11 +174,6 @@ Result<std::vector<Follower>> segment_nodes(Connection& db, const Segment& segme
     TRY_VOID(append_followers(std::move(rows), found));
   }
   return found;
-}
-
-Result<std::uint64_t> count(Statement rows) {
-  TRY(const bool found, rows.step());
-  return found ? rows.number(0) : 0;
 }
 
 // Of a post without hashtags nothing is known but that it is to be looked at: what waits for more stays so.
@@ -167,15 +208,40 @@ Task<Result<std::vector<Follower>>> SqliteRelayStore::follow(std::vector<Followe
 }
 
 Task<Result<std::vector<Follower>>> SqliteRelayStore::unfollow(Pairs tags_and_actors) {
-  return database_.write(
-      [pairs = std::move(tags_and_actors)](Connection& db) -> Result<std::vector<Follower>> {
-        std::vector<Follower> gone;
-        for (const auto& [tag, actor] : pairs) {
-          TRY(std::optional<Follower> follower, drop_follower(db, tag, actor));
-          if (follower) gone.push_back(*std::move(follower));
-        }
-        return gone;
-      });
+  return database_.write([pairs = std::move(tags_and_actors), today = left_on(clock_.wall_now())](
+                             Connection& db) -> Result<std::vector<Follower>> {
+    std::vector<Follower> gone;
+    for (const auto& [tag, actor] : pairs) {
+      TRY(std::optional<Follower> follower, drop_follower(db, tag, actor));
+      if (follower) gone.push_back(*std::move(follower));
+    }
+    TRY_VOID(note_left(db, gone, today));
+    return gone;
+  });
+}
+
+Task<Result<std::vector<delivery::Store::Stretches>>> SqliteRelayStore::left_today(std::string inbox,
+                                                                                   std::vector<Tag> tags) {
+  return database_.read([inbox = std::move(inbox), tags = std::move(tags),
+                         today =
+                             left_on(clock_.wall_now())](Connection& db) -> Result<std::vector<Stretches>> {
+    std::vector<Stretches> found;
+    for (const Tag& tag : tags) {
+      const std::string begin = left_there(today, inbox, tag);
+      const std::string end = after_all(begin);
+      Stretches& stretches = found.emplace_back();
+      Statement row = db.query("SELECT name, value FROM counters WHERE name >= ? AND name < ?", begin, end);
+      for (;;) {
+        TRY(const bool more, row.step());
+        if (!more) break;
+        const std::string since = row.text(0).substr(begin.size());
+        std::uint64_t after = 0;
+        std::from_chars(since.data(), since.data() + since.size(), after);
+        stretches.emplace_back(after, row.number(1));
+      }
+    }
+    return found;
+  });
 }
 
 Task<Result<Tag>> SqliteRelayStore::tag_followed(std::string actor, std::string follow_id,
@@ -382,9 +448,17 @@ Task<Result<bool>> SqliteRelayStore::put_off(delivery::PublishedPost post, WallT
       [post = std::move(post), due](Connection& db) { return insert_put_off(db, post, due); });
 }
 
-Task<Result<void>> SqliteRelayStore::drop_put_off(std::string uri, std::string author) {
-  return database_.write([uri = std::move(uri), author = std::move(author)](Connection& db) -> Result<void> {
-    TRY_VOID(db.run("DELETE FROM put_off WHERE uri = ? AND ? IN ('', author)", uri, author));
+Task<Result<void>> SqliteRelayStore::drop_put_off(std::string uri, WallTime due) {
+  return database_.write([uri = std::move(uri), due](Connection& db) -> Result<void> {
+    TRY_VOID(db.run("DELETE FROM put_off WHERE uri = ? AND (due <= ? OR due - ? > ?)", uri, due,
+                    kPutOffFor.count(), due));
+    return {};
+  });
+}
+
+Task<Result<void>> SqliteRelayStore::drop_tags_put_off(std::string uri) {
+  return database_.write([uri = std::move(uri)](Connection& db) -> Result<void> {
+    TRY_VOID(db.run("DELETE FROM put_off WHERE uri = ? AND tags <> ''", uri));
     return {};
   });
 }
@@ -400,8 +474,9 @@ Task<Result<std::vector<delivery::PublishedPost>>> SqliteRelayStore::put_off_unt
                                                                                    std::size_t limit) {
   return database_.read([now, limit](Connection& db) -> Result<std::vector<delivery::PublishedPost>> {
     return all_rows<delivery::PublishedPost>(
-        db.query("SELECT uri, author, published, tags FROM put_off WHERE due <= ? ORDER BY seq LIMIT ?", now,
-                 limit),
+        db.query(
+            "SELECT uri, author, published, tags FROM put_off WHERE due <= ? OR due > ? ORDER BY seq LIMIT ?",
+            now, now + kPutOffFor, limit),
         [](const Statement& row) {
           return delivery::PublishedPost{row.text(0), row.text(1), row.time(2), split_tags(row.view(3))};
         });

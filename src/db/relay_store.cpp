@@ -25,6 +25,7 @@ using Accepted = delivery::Store::Accepted;
 
 constexpr const char* kOutboxSequence = "outbox";
 constexpr const char* kLetterSequence = "letters";
+constexpr const char* kKnownUntil = "outboxes:known_until";
 constexpr std::size_t kFormerMax = 64;  // tags that a post had
 constexpr int kScanRowsMax = 10'000;    // what one read job may look at
 constexpr int kPruneRowsMax = 2'000;    // what one write job may delete
@@ -300,9 +301,11 @@ Task<Result<std::vector<OutboxEntry>>> SqliteRelayStore::publish(PublishedPost p
 }
 
 Task<Result<void>> SqliteRelayStore::bury(std::string uri, WallTime edited) {
-  return database_.write([uri = std::move(uri), edited,
-                          now = clock_.wall_now()](Connection& db) -> Result<void> {
-    TRY_VOID(db.send("DELETE FROM buried WHERE at < ?", now - kBuriedFor));
+  return database_.write([uri = std::move(uri), edited, now = clock_.wall_now(),
+                          prunes = date_.is_believed()](Connection& db) -> Result<void> {
+    if (prunes) {
+      TRY_VOID(db.send("DELETE FROM buried WHERE at < ?", now - kBuriedFor));
+    }
     // Of edits the last counts; a deletion is for good.
     TRY_VOID(db.run(
         "INSERT INTO buried(uri, at, edited) VALUES(?, ?, ?) ON CONFLICT(uri) DO UPDATE SET at = excluded.at,"
@@ -313,10 +316,10 @@ Task<Result<void>> SqliteRelayStore::bury(std::string uri, WallTime edited) {
   });
 }
 
-Task<Result<PublishedPost>> SqliteRelayStore::find_post(std::string uri) {
-  return database_.read([uri = std::move(uri)](Connection& db) -> Result<PublishedPost> {
+Task<Result<std::optional<PublishedPost>>> SqliteRelayStore::find_post(std::string uri) {
+  return database_.read([uri = std::move(uri)](Connection& db) -> Result<std::optional<PublishedPost>> {
     TRY(KnownPost found, load_post(db, uri));
-    if (!found.known || found.post.deleted) return fail(ErrorCode::kNotFound, "no such post");
+    if (!found.known || found.post.deleted) return std::nullopt;
     return std::move(found.post);
   });
 }
@@ -326,6 +329,26 @@ Task<Result<WallTime>> SqliteRelayStore::newest_post() {
     Statement newest = db.query("SELECT published FROM posts ORDER BY published DESC LIMIT 1");
     TRY(const bool row, newest.step());
     return row ? newest.time(0) : WallTime::min();
+  });
+}
+
+Task<Result<void>> SqliteRelayStore::save_known_until(std::optional<WallTime> known_until) {
+  return database_.write([known_until](Connection& db) -> Result<void> {
+    TRY_VOID(known_until
+                 ? db.run("INSERT INTO counters(name, value) VALUES(?, ?) ON CONFLICT(name) DO UPDATE SET"
+                          " value = excluded.value",
+                          kKnownUntil, *known_until)
+                 : db.run("DELETE FROM counters WHERE name = ?", kKnownUntil));
+    return {};
+  });
+}
+
+Task<Result<std::optional<WallTime>>> SqliteRelayStore::known_until() {
+  return database_.read([](Connection& db) -> Result<std::optional<WallTime>> {
+    Statement known = db.query("SELECT value FROM counters WHERE name = ?", kKnownUntil);
+    TRY(const bool row, known.step());
+    if (!row) return std::nullopt;
+    return known.time(0);
   });
 }
 

@@ -20,17 +20,25 @@ class SqliteRelayStore : public delivery::Store, public federation::LetterStore 
   static constexpr Duration kSeenFor = std::chrono::days(30);
   // For how long a deletion waits for the post that it overtook: servers try again for some days.
   static constexpr Duration kBuriedFor = std::chrono::days(7);
+  // No post is put off for longer, no profile is to be looked at later: what is due after that got its date
+  // from a clock that was ahead, and is due now.
+  static constexpr Duration kPutOffFor = std::chrono::hours(1);
+  static constexpr Duration kLookWithin = std::chrono::days(40);
 
   // Both must outlive it. The clock dates the feed, for prune_feed.
-  SqliteRelayStore(sql::Database& database, const Clock& clock) : database_(database), clock_(clock) {}
+  SqliteRelayStore(sql::Database& database, const Clock& clock)
+      : database_(database), clock_(clock), date_(clock) {}
 
   Task<Result<std::vector<delivery::OutboxEntry>>> publish(delivery::PublishedPost post,
                                                            unsigned replicas) override;
   Task<Result<void>> bury(std::string uri, WallTime edited) override;
-  Task<Result<delivery::PublishedPost>> find_post(std::string uri) override;
+  Task<Result<std::optional<delivery::PublishedPost>>> find_post(std::string uri) override;
   Task<Result<WallTime>> newest_post() override;
+  Task<Result<void>> save_known_until(std::optional<WallTime> known_until) override;
+  Task<Result<std::optional<WallTime>>> known_until() override;
   Task<Result<bool>> put_off(delivery::PublishedPost post, WallTime due) override;
-  Task<Result<void>> drop_put_off(std::string uri, std::string author) override;
+  Task<Result<void>> drop_put_off(std::string uri, WallTime due) override;
+  Task<Result<void>> drop_tags_put_off(std::string uri) override;
   Task<Result<void>> drop_put_off_of(std::string author) override;
   Task<Result<std::vector<delivery::PublishedPost>>> put_off_until(WallTime now, std::size_t limit) override;
   Task<Result<std::uint64_t>> count_put_off() override;
@@ -66,6 +74,7 @@ class SqliteRelayStore : public delivery::Store, public federation::LetterStore 
   Task<Result<void>> prune_feed(std::uint64_t through, WallTime before) override;
 
   Task<Result<std::vector<delivery::Follower>>> follow(std::vector<delivery::Follower> followers) override;
+  Task<Result<std::vector<Stretches>>> left_today(std::string inbox, std::vector<Tag> tags) override;
   Task<Result<std::vector<delivery::Follower>>> unfollow(
       std::vector<std::pair<Tag, std::string>> tags_and_actors) override;
   Task<Result<Tag>> tag_followed(std::string actor, std::string follow_id, std::vector<Tag> tags) override;
@@ -99,6 +108,7 @@ class SqliteRelayStore : public delivery::Store, public federation::LetterStore 
  private:
   sql::Database& database_;
   const Clock& clock_;
+  SteadyDate date_;
 };
 
 // Inside a job: the sequence that numbers the feed.

@@ -83,7 +83,7 @@ Result<void> erase_notice(Connection& db, const Tag& tag, const std::string& uri
   return {};
 }
 
-// A notice goes with the last copy of its post.
+// A notice goes with the last copy of a post that its author removed.
 Result<void> drop_notice(Connection& db, const Tag& tag, const std::string& uri) {
   TRY(const std::vector<PartitionRow> partitions, partitions_of(db, tag));
   for (const PartitionRow& partition : partitions) {
@@ -145,7 +145,7 @@ Result<void> delete_older(Connection& db, const PartitionRow& of, WallTime than,
     WallTime published;
     std::string tie;
     std::string uri;
-    bool hidden = false;  // perhaps with a notice
+    bool is_removed = false;  // by its author
   };
   std::vector<Old> old;
   {
@@ -156,7 +156,7 @@ Result<void> delete_older(Connection& db, const PartitionRow& of, WallTime than,
       TRY(const bool found, row.step());
       if (!found) break;
       HistoryEntry entry = entry_at(row, of.partition);
-      old.push_back({row.time(0), row.text(2), std::move(entry.uri), entry.taken_down || entry.removed});
+      old.push_back({row.time(0), row.text(2), std::move(entry.uri), entry.removed && !entry.taken_down});
     }
   }
   for (const Old& post : old) {
@@ -164,7 +164,8 @@ Result<void> delete_older(Connection& db, const PartitionRow& of, WallTime than,
                     post.tie));
     TRY_VOID(db.run("DELETE FROM history_uris WHERE digest = ? AND published = ?",
                     hash_post(of.partition, post.uri).index, post.published));
-    if (post.hidden) {
+    // What only the administrator took down the others still have, and may show.
+    if (post.is_removed) {
       TRY_VOID(drop_notice(db, of.partition.tag, post.uri));
     }
   }
@@ -198,6 +199,19 @@ Result<Span> let_go_of(Connection& db, const redundancy::Partition& partition, s
 
 // --- correcting ----------------------------------------------------------------------------------------
 
+// A partition in which nothing is left, and nothing is to be said of what was. Or somebody could have this
+// node keep, and pass over for ever, as many as it has heard of.
+Result<void> drop_empty(Connection& db, std::int64_t partition) {
+  TRY(const std::int64_t dropped,
+      db.run("DELETE FROM history_tags WHERE id = ?1 AND posts = 0 AND kept_from = 0 AND begun = 0"
+             " AND NOT EXISTS (SELECT 1 FROM history_corrected WHERE tag = ?1)"
+             " AND NOT EXISTS (SELECT 1 FROM history_hours WHERE tag = ?1)",
+             partition));
+  if (dropped == 0) return {};
+  TRY_VOID(db.run("UPDATE counters SET value = value - 1 WHERE name = ?", kTagTotal));
+  return {};
+}
+
 }  // namespace
 
 Result<void> history_rows::correct_post(Connection& db, const redundancy::Partition& partition,
@@ -230,8 +244,8 @@ Result<void> history_rows::correct_post(Connection& db, const redundancy::Partit
     TRY_VOID(db.run("UPDATE history_tags SET posts = posts - 1 WHERE id = ?", of->id));
     TRY_VOID(db.run("UPDATE counters SET value = value - 1 WHERE name = ?", kEntryTotal));
   }
-  if (!truth) return {};
-  return put_entries(db, {*truth});
+  if (truth) return put_entries(db, {*truth});
+  return known ? drop_empty(db, of->id) : Result<void>();
 }
 
 std::string history_rows::bytes_of(const crypto::Hash256& hash) { return {hash.begin(), hash.end()}; }

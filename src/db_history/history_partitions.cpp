@@ -1,10 +1,11 @@
 // The part of SqliteHistoryStore that is about what owners divide and compare: what is in which partition,
 // the sets of owners, and digests of hours (storage/reconcile.hpp).
 #include <algorithm>
-#include <span>
+#include <memory>
 
 #include "db_history/history_rows.hpp"
 #include "db_history/history_store.hpp"
+#include "db_history/hour_reader.hpp"
 #include "redundancy/storage_hints.hpp"
 #include "sql/keys.hpp"
 #include "sql/meta.hpp"
@@ -123,78 +124,35 @@ using storage::HistoryCursor;
 using storage::HourDigest;
 using storage::HourRange;
 
-struct HourRow {
-  PartitionRow of;
-  RingId key;
-  std::int64_t hour = 0;
-  std::uint64_t posts = 0;
-  std::uint64_t digest = 0;
-
-  [[nodiscard]] storage::HourPlace place() const { return {key, hour}; }
-};
-
-Result<RingId> key_of(std::string_view bytes) {
-  if (bytes.size() != 32) return fail(ErrorCode::kCorrupt, "database: a key of a hashtag is not one");
-  const auto* data = reinterpret_cast<const std::uint8_t*>(bytes.data());
-  return RingId::from_bytes(std::span<const std::uint8_t, 32>(data, 32));
-}
-
-// Calls `visit` with each hour of the range that has posts, in order, until it says false.
-template <class Visit>
-Result<void> for_each_hour(Connection& db, const HourRange& range, std::int64_t since, Visit visit) {
-  Statement row = db.walk(
-      "SELECT t.id, t.tag, t.key, h.hour, h.posts, h.digest, t.kept_from FROM history_tags t CROSS JOIN"
-      " history_hours h WHERE"
-      " h.tag = t.id AND t.key BETWEEN ?1 AND ?2 AND h.hour >= ?3 AND (t.key > ?1 OR h.hour >= ?4) AND"
-      " (t.key < ?2 OR h.hour <= ?5) ORDER BY t.key, h.hour",
-      Blob{key_bytes(range.first.key)}, Blob{key_bytes(range.last.key)}, since, range.first.hour,
-      range.last.hour);
-  for (;;) {
-    TRY(const bool found, row.step());
-    if (!found) return {};
-    TRY(const RingId key, key_of(row.view(2)));
-    if (!visit(HourRow{{row.integer(0), redundancy::Partition::from_name(row.view(1)), row.time(6), {}},
-                       key,
-                       row.integer(3),
-                       static_cast<std::uint64_t>(row.integer(4)),
-                       static_cast<std::uint64_t>(row.integer(5))}))
-      return {};
-  }
-}
-
 void add(HourDigest* sum, const HourRow& hour) {
   sum->posts += hour.posts;
   sum->digest = (sum->digest + hour.digest) & kDigestMask;
 }
 
-Result<HourDigest> digest_of(Connection& db, const HourRange& range, std::int64_t since) {
-  HourDigest sum{range, 0, 0};
-  TRY_VOID(for_each_hour(db, range, since, [&](const HourRow& hour) {
-    add(&sum, hour);
-    return true;
-  }));
-  return sum;
-}
+struct Digests {
+  HourReader hours;
+  std::vector<HourDigest> sums;
+};
 
-Result<std::vector<HourDigest>> split_range(Connection& db, const HourRange& range, std::int64_t since,
-                                            std::size_t parts) {
-  std::size_t hours = 0;
-  TRY_VOID(for_each_hour(db, range, since, [&](const HourRow&) { return ++hours > 0; }));
-  const std::size_t size = std::max<std::size_t>(1, (hours + parts - 1) / parts);
-  std::vector<HourDigest> result{{range, 0, 0}};
+// A range that is cut, once its hours were counted.
+struct Cut {
+  HourReader hours;
+  std::vector<HourDigest> parts;
+  std::size_t most;
+  std::size_t size;  // hours of a part
   std::size_t count = 0;
-  TRY_VOID(for_each_hour(db, range, since, [&](const HourRow& hour) {
-    if (count > 0 && count % size == 0) {
-      const HourRange rest{hour.place(), range.last};
-      result.back().range.last = {hour.key, hour.hour - 1};
-      result.push_back({rest, 0, 0});
+
+  // There may be more of them than there were when they were counted.
+  void add_hour(const HourRow& hour) {
+    if (count > 0 && count % size == 0 && parts.size() < most) {
+      const HourRange rest{hour.place(), parts.back().range.last};
+      parts.back().range.last = {hour.key, hour.hour - 1};
+      parts.push_back({rest, 0, 0});
     }
-    add(&result.back(), hour);
+    add(&parts.back(), hour);
     ++count;
-    return true;
-  }));
-  return result;
-}
+  }
+};
 
 Result<std::vector<HistoryEntry>> entries_of(Connection& db, const HourRange& range, std::int64_t since,
                                              const std::optional<HistoryCursor>& after, std::size_t limit) {
@@ -209,9 +167,9 @@ Result<std::vector<HistoryEntry>> entries_of(Connection& db, const HourRange& ra
     const WallTime end = begin + std::chrono::hours(1);
     const WallTime first = std::max<WallTime>(begin, hour.of.kept_from);  // of older ones some may be left
     Statement row = db.walk(TR_HISTORY_ROWS
-                            "WHERE h.tag = ? AND h.published >= ? AND h.published < ?"
+                            "WHERE h.tag = ? AND h.published >= ? AND h.published < ? AND h.published <= ?"
                             " ORDER BY h.published DESC, h.tie DESC",
-                            hour.of.id, first, end);
+                            hour.of.id, first, end, after ? after->published : end);
     for (;;) {
       TRY(const bool found, row.step());
       if (!found) break;
@@ -228,20 +186,34 @@ Result<std::vector<HistoryEntry>> entries_of(Connection& db, const HourRange& ra
 
 Task<Result<std::vector<HourDigest>>> SqliteHistoryStore::digests(std::vector<HourRange> ranges,
                                                                   std::int64_t since) {
-  return database_.read(
-      [ranges = std::move(ranges), since](Connection& db) -> Result<std::vector<HourDigest>> {
-        std::vector<HourDigest> sums;
-        for (const HourRange& range : ranges) {
-          TRY(const HourDigest sum, digest_of(db, range, since));
-          sums.push_back(sum);
-        }
-        return sums;
-      });
+  const auto reading = std::make_shared<Digests>(Digests{HourReader(ranges, since), {}});
+  for (const HourRange& range : ranges) reading->sums.push_back({range, 0, 0});
+  for (bool is_more = true; is_more;) {
+    CO_TRY(is_more, co_await database_.read([reading](Connection& db) {
+      return reading->hours.read_on(
+          db, [&](std::size_t range, const HourRow& hour) { add(&reading->sums[range], hour); });
+    }));
+  }
+  co_return std::move(reading->sums);
 }
 
 Task<Result<std::vector<HourDigest>>> SqliteHistoryStore::split(HourRange range, std::int64_t since,
                                                                 std::size_t parts) {
-  return database_.read([=](Connection& db) { return split_range(db, range, since, parts); });
+  const auto cut = std::make_shared<Cut>(Cut{HourReader({range}, since), {{range, 0, 0}}, parts, 1});
+  const auto hours = std::make_shared<std::size_t>(0);
+  for (bool is_more = true; is_more;) {
+    CO_TRY(is_more, co_await database_.read([cut, hours](Connection& db) {
+      return cut->hours.read_on(db, [&](std::size_t, const HourRow&) { ++*hours; });
+    }));
+  }
+  cut->hours = HourReader({range}, since);
+  cut->size = std::max<std::size_t>(1, (*hours + parts - 1) / parts);
+  for (bool is_more = true; is_more;) {
+    CO_TRY(is_more, co_await database_.read([cut](Connection& db) {
+      return cut->hours.read_on(db, [&](std::size_t, const HourRow& hour) { cut->add_hour(hour); });
+    }));
+  }
+  co_return std::move(cut->parts);
 }
 
 Task<Result<std::vector<HistoryEntry>>> SqliteHistoryStore::entries(HourRange range, std::int64_t since,

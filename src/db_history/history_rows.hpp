@@ -6,6 +6,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "redundancy/partition.hpp"
@@ -14,7 +15,7 @@
 
 namespace tagring::db_history::history_rows {
 
-inline constexpr const char* kTagTotal = "history_tags";       // ever
+inline constexpr const char* kTagTotal = "history_tags";       // partitions that there are now
 inline constexpr const char* kEntryTotal = "history_entries";  // ever
 inline constexpr const char* kLetGoTotal = "history_let_go";
 inline constexpr int kTakenDown = 2;  // in the column `removed`
@@ -27,6 +28,8 @@ struct PartitionRow {
 };
 Result<std::optional<PartitionRow>> find_partition(sql::Connection& db,
                                                    const redundancy::Partition& partition);
+// From the bytes in the column `key`.
+Result<RingId> key_of(std::string_view bytes);
 // Of the hashtag: all that there ever were.
 Result<std::vector<PartitionRow>> partitions_of(sql::Connection& db, const Tag& tag);
 

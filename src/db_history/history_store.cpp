@@ -159,10 +159,12 @@ Result<HistoryPage> read_page_after(Connection& db, const PartitionRow& of, cons
   return page;
 }
 
+// Those that have posts: rows stay where all are gone.
 Result<std::vector<PartitionRow>> next_partitions(Connection& db, const KeyRange& range, std::size_t limit) {
   return all_rows<PartitionRow>(
-      db.query("SELECT id, tag FROM history_tags WHERE key > ? AND key <= ? ORDER BY key LIMIT ?",
-               Blob{range.after}, Blob{range.through}, limit),
+      db.query(
+          "SELECT id, tag FROM history_tags WHERE key > ? AND key <= ? AND posts > 0 ORDER BY key LIMIT ?",
+          Blob{range.after}, Blob{range.through}, limit),
       [](const Statement& row) {
         return PartitionRow{row.integer(0), redundancy::Partition::from_name(row.view(1)), {}, {}};
       });
@@ -187,11 +189,16 @@ Result<std::vector<HistoryEntry>> read_segment(Connection& db, const Segment& se
       TRY_VOID(append(*started, after));
     }
   }
-  for (const KeyRange& range : key_ranges(segment, place)) {
-    TRY(const std::vector<PartitionRow> tags, next_partitions(db, range, limit - entries.size()));
-    for (const PartitionRow& of : tags) {
-      if (entries.size() == limit) return entries;
-      TRY_VOID(append(of, std::nullopt));
+  // A page that is not full is the last, and of some partitions all may be taken down here.
+  for (KeyRange& range : key_ranges(segment, place)) {
+    while (entries.size() < limit) {
+      TRY(const std::vector<PartitionRow> partitions, next_partitions(db, range, limit - entries.size()));
+      if (partitions.empty()) break;
+      for (const PartitionRow& of : partitions) {
+        if (entries.size() == limit) return entries;
+        TRY_VOID(append(of, std::nullopt));
+      }
+      range.after = key_bytes(partitions.back().partition.key());
     }
   }
   return entries;

@@ -32,6 +32,11 @@ Announcements named(const Announcements& batch, const Names& names) {
   return found;
 }
 
+// It is this announcement that the server does not take (docs/fasp.md), and not whoever sends it.
+bool is_unacceptable(const Result<HttpResponse>& response) {
+  return response && (response->status == 400 || response->status == 413 || response->status == 422);
+}
+
 }  // namespace
 
 AnnouncementSender::AnnouncementSender(const Followers& followers, PartialCollections& partials,
@@ -62,15 +67,18 @@ Task<Result<HttpResponse>> AnnouncementSender::deliver(std::string collection, s
   co_return response;
 }
 
-Task<bool> AnnouncementSender::remind(PartialKey key, std::string inbox) {
+Task<AnnouncementSender::Reminded> AnnouncementSender::remind(PartialKey key, std::string inbox) {
   if (!observer_.is_offered(key.collection) || observer_.is_denied(inbox) ||
       !partials_.header(key.collection, inbox))
-    co_return true;
+    co_return Reminded::kDone;
   const std::string actor = partials_.actor_of(key.collection);
   const std::string id = federation::Identity::passing_id(actor, "updates", fresh_id());
   std::string body = json::serialize(fediverse::make_update(id, actor));
-  const Result<HttpResponse> response = co_await deliver(key.collection, std::move(inbox), std::move(body));
-  co_return !federation::is_gone(response);
+  const Result<HttpResponse> response = co_await deliver(key.collection, inbox, std::move(body));
+  if (federation::was_accepted(response)) co_return Reminded::kDone;
+  log_.info("server_not_reminded", {{"inbox", inbox}, {"because", federation::why_not(response)}});
+  // A refusal may be of a proxy, or of a server that could not fetch the key yet.
+  co_return federation::is_gone(response) ? Reminded::kGone : Reminded::kAgain;
 }
 
 Task<AnnouncementSender::Sent> AnnouncementSender::send(Via via, std::string inbox, Announcements items,
@@ -227,7 +235,7 @@ Task<AnnouncementSender::Sent> AnnouncementSender::send_to_fasp_server(std::stri
       const Result<HttpResponse> response = co_await observer_.deliver_to_fasp_server(inbox, std::move(body));
       for (std::size_t i = from; i < to; ++i) note(inbox, group[i]->entry.event, response);
       sent.is_gone = federation::is_gone(response);
-      const bool is_final = sent.is_gone ? if_gone == IfGone::kLost : federation::was_refused(response);
+      const bool is_final = sent.is_gone ? if_gone == IfGone::kLost : is_unacceptable(response);
       if (!federation::was_accepted(response) && !is_final) {
         std::erase_if(items, [&](const auto& item) { return !left.contains(item); });
         co_return Sent{std::move(items), federation::why_not(response), false, sent.is_gone};
@@ -281,7 +289,7 @@ Task<AnnouncementSender::ToldPeople> AnnouncementSender::send_to_people(std::str
   const std::string actor = partials_.actor_of(by);
   // Whoever has a post hears of its end.
   if (event.op == Op::kAdd && observer_.awaits_accept(actor, host_of(inbox)))
-    co_return ToldPeople{Told::kEarly, "an Accept is to arrive there first"};
+    co_return ToldPeople{Told::kEarly, {}};
   const Result<HttpResponse> response = co_await deliver(by, inbox, single(actor, via, event));
   note(inbox, event, response);
   if (federation::was_accepted(response)) co_return ToldPeople{};

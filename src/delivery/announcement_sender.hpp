@@ -63,12 +63,19 @@ class AnnouncementSender {
   // hashtag, for good: to whoever does. kUnavailable and the like: they are to be sent again.
   [[nodiscard]] Task<Result<void>> hand_on(Announcements items);
 
+  enum class Reminded : std::uint8_t {
+    kDone,   // or there is nothing to say
+    kGone,   // there is no such inbox: 404, 410
+    kAgain,  // it may take it another time
+  };
   // Tells a server that gets no post which of its people follow a collection: by an Update of its actor, with
-  // the header. False if the server is gone for good.
-  [[nodiscard]] Task<bool> remind(PartialKey key, std::string inbox);
+  // the header.
+  [[nodiscard]] Task<Reminded> remind(PartialKey key, std::string inbox);
 
   // What servers ask of the pace of deliveries.
   [[nodiscard]] queues::HostPauses& hosts() { return client_.hosts(); }
+  // What is known of who follows where, and of what was said about it.
+  [[nodiscard]] PartialCollections& partials() { return partials_; }
   // Whoever follows the hashtag there is gone.
   void lost(const Tag& tag, const std::string& inbox) { observer_.lost_follower(tag, inbox); }
   // Whoever follows there may have been given what came under the hashtag before: nodes and FASP servers ask

@@ -11,8 +11,6 @@ namespace {
 
 constexpr Duration kSaveEvery = std::chrono::seconds(1);
 constexpr Duration kPruneEvery = std::chrono::minutes(1);
-constexpr Duration kSetBy = std::chrono::hours(1);  // a clock that somebody has set
-constexpr Duration kBelievedAfter = std::chrono::hours(24);
 constexpr Duration kForgetAfter = std::chrono::hours(1);
 // Who is told of a post fetches it: the first of them at once, many not all in one moment.
 constexpr std::size_t kTargetsAtOnce = 20;
@@ -33,6 +31,7 @@ Announcer::Announcer(queues::QueueOptions options, Store& store, const Followers
       clock_(runtime.clock),
       log_(runtime.log),
       rng_(runtime.rng.fork("announcer").fork("people")),
+      date_(runtime.clock),
       lanes_(runtime.clock, runtime.executor, runtime.rng.fork("announcer").fork("lanes"), options,
              {[this](std::string inbox, Items items) { return send(std::move(inbox), std::move(items)); },
               [](const Item& item) { return weight(item->entry.event); },
@@ -46,6 +45,9 @@ Task<Result<void>> Announcer::load() {
   CO_TRY(const Store::Cursors cursors, co_await store_.cursors());
   loading_ = true;
   std::uint64_t after = 0;
+  Chosen chosen;
+  std::map<std::uint64_t, std::uint64_t> reached;  // by hash of the inbox
+  for (const auto& [inbox, cursor] : cursors) reached[crypto::hash64(inbox)] = cursor.acknowledged;
   for (;;) {
     CO_TRY(std::vector<FeedEntry> page, co_await store_.feed(after, kLoadPage));
     if (page.empty()) break;
@@ -54,23 +56,35 @@ Task<Result<void>> Announcer::load() {
     for (FeedEntry& entry : page) {
       const auto told = notes.find(entry.seq);
       const Past past{cursors, told == notes.end() ? ToldNotes() : read_notes(told->second)};
-      queue(std::make_shared<Announcement>(std::move(entry), clock_.now()), &past, To::kEverybody);
+      const Item item = std::make_shared<Announcement>(std::move(entry), clock_.now());
+      queue(item, &past, To::kEverybody);
+      for (const auto& [inbox, was_chosen] : past.notes) {
+        const auto known = reached.find(inbox);
+        const bool is_owed = known == reached.end() || known->second < item->entry.seq;
+        if (was_chosen && is_owed) chosen.emplace(inbox, item);
+      }
     }
   }
   last_seq_ = after;
   // By a clock that is right something was accepted lately; one that is not may have been set while the node
   // was down.
-  CO_TRY(const std::uint64_t lately, co_await store_.feed_start(clock_.wall_now() - kBelievedAfter));
-  if (last_seq_ > 0 && lately >= last_seq_) believed_at_ = clock_.now() + kBelievedAfter;
+  CO_TRY(const std::uint64_t lately,
+         co_await store_.feed_start(clock_.wall_now() - SteadyDate::kBelievedAfter));
+  const bool is_doubted = last_seq_ > 0 && lately >= last_seq_;
+  if (is_doubted) date_.doubt();
+  // Followers are lost by these: by a date that is doubted they begin anew.
+  const auto since = [&](WallTime time) { return is_doubted ? clock_.now() : instant_of(time); };
   for (const auto& [destination, cursor] : cursors) {
     Inbox& inbox = inbox_of(destination);
     inbox.acknowledged = cursor.acknowledged;
-    if (cursor.gone_since) inbox.gone_since = instant_of(*cursor.gone_since);
-    inbox.refusing_since = instant_of(cursor.refusing_since);
+    if (cursor.gone_since) inbox.gone_since = since(*cursor.gone_since);
+    inbox.refusing_since = since(cursor.refusing_since);
     inbox.refusals = cursor.refusals;
     inbox.silent_days = cursor.silent_days;
     inbox.silent_at = instant_of(cursor.silent_at);
+    if (is_doubted && (cursor.gone_since || cursor.refusals > 0)) moved_.insert(destination);
   }
+  tell_otherwise(chosen);
   // Hashtag by hashtag it would be decided otherwise than it was of all together.
   for (auto& [destination, inbox] : inboxes_) {
     for (const std::string& uri : inbox.order) decide_if_gathering(destination, inbox, uri);
@@ -93,7 +107,7 @@ void Announcer::push(FeedEntry entry, To to) {
   last_seq_ = std::max(last_seq_, entry.seq);
   if (to == To::kPeople) {
     tagring::make_room(told_by_others_, kToldByOthersMax);
-    told_by_others_[{entry.event.tag, entry.event.uri}] = entry.seq;
+    told_by_others_[said_by(entry.event)] = entry.seq;
   }
   queue(std::make_shared<Announcement>(std::move(entry), clock_.now()), nullptr, to);
 }
@@ -128,7 +142,7 @@ Task<Result<void>> Announcer::hand_on(Tag tag, std::uint64_t after) {
     after = page.back().seq;
     Items taken;
     for (FeedEntry& entry : page) {
-      const auto others = told_by_others_.find({entry.event.tag, entry.event.uri});
+      const auto others = told_by_others_.find(said_by(entry.event));
       const bool is_ours = others == told_by_others_.end() || others->second < entry.seq;
       if (entry.event.tag == tag && is_ours)
         taken.push_back(std::make_shared<Announcement>(std::move(entry), clock_.now()));
@@ -138,18 +152,22 @@ Task<Result<void>> Announcer::hand_on(Tag tag, std::uint64_t after) {
   co_return Result<void>();
 }
 
+Announcer::Said Announcer::said_by(const TagEvent& event) {
+  const std::string copy = event.is_edit() ? event.signed_copy : std::string();
+  return {event.tag, event.uri, event.op, event.changed, copy.substr(0, copy.find(' '))};
+}
+
 Task<Result<void>> Announcer::tell_nodes(const TagEvent& event) {
-  const auto known = told_by_others_.find({event.tag, event.uri});
+  const auto known = told_by_others_.find(said_by(event));
   if (known == told_by_others_.end()) co_return Result<void>();
   const std::uint64_t seq = known->second;
   told_by_others_.erase(known);
   Result<std::vector<FeedEntry>> page = co_await store_.feed(seq - 1, 1);
   if (!page) {
-    told_by_others_.try_emplace({event.tag, event.uri}, seq);
+    told_by_others_.try_emplace(said_by(event), seq);
     co_return std::unexpected(std::move(page).error());
   }
-  const bool is_there = !page->empty() && page->front().seq == seq && page->front().event.op == event.op;
-  if (!is_there) co_return Result<void>();
+  if (page->empty() || page->front().seq != seq) co_return Result<void>();
   const Item item = std::make_shared<Announcement>(std::move(page->front()), clock_.now());
   for (const Followers::Way* way : ways(event.tag, event.uri, seq)) {
     if (way->second.via() == Via::kNode) queue_late(way->first, item);
@@ -160,14 +178,16 @@ Task<Result<void>> Announcer::tell_nodes(const TagEvent& event) {
 void Announcer::queue_late(const std::string& destination, const Item& item) {
   Inbox& inbox = inbox_of(destination);
   inbox.via = Via::kNode;
-  inbox.acknowledged = std::min(inbox.acknowledged, item->entry.seq - 1);
-  moved_.insert(destination);
+  if (inbox.late.insert(item->entry.seq).second) note(inbox, item->entry.seq, false);
   lanes_.push(destination, item);
 }
 
 bool Announcer::has_reached(const std::string& inbox, std::uint64_t seq) const {
   const auto state = inboxes_.find(inbox);
-  if (state == inboxes_.end() || state->second.acknowledged >= seq) return true;
+  if (state == inboxes_.end()) return true;
+  const std::set<std::uint64_t>& late = state->second.late;
+  if (!late.empty() && *late.begin() <= seq) return false;
+  if (state->second.acknowledged >= seq) return true;
   return !lanes_.contains(inbox) && state->second.waiting.empty();
 }
 
@@ -223,10 +243,17 @@ void Announcer::queue(const Item& item, const Past* past, To to) {
     inbox.via = via;
     if (!is_node && via != Via::kFasp) {
       queue_for_people(destination, item, before);
-    } else if (!before.done) {
+    } else if (before.told() != true) {
+      if (before.noted) inbox.late.insert(seq);
       lanes_.push(destination, item, is_node ? Duration::zero() : spread);
     }
   }
+}
+
+bool Announcer::may_still_go(const TagEvent& event, const std::string& host) const {
+  return event.op == Op::kRemove ||
+         (!blocks_.is_refused_by(event.author, event.tag.canonical()) &&
+          blocks_.of_actor(event.author) == nullptr && blocks_.may_go(host_of(event.uri), host));
 }
 
 Announcer::Inbox& Announcer::inbox_of(const std::string& destination) {
@@ -254,11 +281,22 @@ std::map<std::string, queues::QueueStatus> Announcer::lanes() const {
 // --- nodes and FASP servers --------------------------------------------------------------------------------
 
 Task<Announcer::Items> Announcer::send(std::string inbox, Items items) {
-  std::uint64_t last = 0;
-  for (const Item& item : items) last = std::max(last, item->entry.seq);
-  std::erase_if(items, [&](const Item& item) { return clock_.now() - item->since > kLifetime; });
-  const std::size_t count = items.size();
+  std::uint64_t reached = 0;
+  std::set<std::uint64_t> late;
+  for (const Item& item : items) {
+    const std::uint64_t seq = item->entry.seq;
+    if (inboxes_[inbox].late.contains(seq)) {
+      late.insert(seq);
+    } else {
+      reached = std::max(reached, seq);
+    }
+  }
   const Via via = inboxes_[inbox].via;
+  std::erase_if(items, [&](const Item& item) {
+    return clock_.now() - item->since > kLifetime ||
+           (via == Via::kFasp && !may_still_go(item->entry.event, host_of(inbox)));
+  });
+  const std::size_t count = items.size();
   const std::optional<Instant> gone_since = inboxes_[inbox].gone_since;
   // A FASP's server says by it that it is not subscribed (docs/fasp.md).
   const bool is_lost = via == Via::kFasp || (gone_since && clock_.now() - *gone_since >= kNodeGoneAfter);
@@ -274,8 +312,14 @@ Task<Announcer::Items> Announcer::send(std::string inbox, Items items) {
   delivered_ += count - again.size();
   const bool is_silent = !answered && !is_gone && !again.empty();
   if (is_silent && is_lost_by_silence(inbox)) again.clear();
-  const std::uint64_t reached = again.empty() ? last : again.front()->entry.seq - 1;
+  for (const Item& item : again) {
+    if (late.erase(item->entry.seq) == 0) reached = std::min(reached, item->entry.seq - 1);
+  }
   Inbox& state = inboxes_[inbox];
+  for (const std::uint64_t seq : late) {
+    state.late.erase(seq);
+    note(state, seq, true);
+  }
   if (reached > state.acknowledged) {
     state.acknowledged = reached;
     moved_.insert(inbox);
@@ -330,7 +374,7 @@ bool Announcer::reaches_most() const {
     const bool is_reached = is_recent(inbox.answered);
     if (!is_reached && !is_recent(inbox.missed)) continue;
     const std::string host = host_of(destination);
-    domains[ring::registrable_domain(host).value_or(host)] |= is_reached;
+    domains[ring::domain_of(host)] |= is_reached;
   }
   const auto reached = std::ranges::count_if(domains, [](const auto& domain) { return domain.second; });
   return 2 * static_cast<std::size_t>(reached) > domains.size();
@@ -345,7 +389,7 @@ Task<void> Announcer::upkeep() {
     next_prune_ = clock_.now() + kPruneEvery;
     reaches_most_ = reaches_most();
     forget_left();
-    if (is_clock_steady()) co_await prune();
+    if (date_.is_believed()) co_await prune();
   }
 }
 
@@ -362,18 +406,6 @@ void Announcer::forget_left() {
     is_gone = is_gone && !busy->contains(destination);
     entry = is_gone ? inboxes_.erase(entry) : std::next(entry);
   }
-}
-
-// What is old is deleted by the date. A clock that is set to another day, and back a minute later, must not
-// take with it what is still owed; a right one is believed a day later.
-bool Announcer::is_clock_steady() {
-  const WallTime now = clock_.wall_now();
-  const Duration set_by = now - (clock_.now() - steady_at_) - wall_at_;
-  const bool is_first = wall_at_ == WallTime();
-  wall_at_ = now;
-  steady_at_ = clock_.now();
-  if (!is_first && (set_by > kSetBy || set_by < -kSetBy)) believed_at_ = clock_.now() + kBelievedAfter;
-  return clock_.now() >= believed_at_;
 }
 
 Task<void> Announcer::save_cursors() {
@@ -409,6 +441,7 @@ Task<void> Announcer::prune() {
   std::uint64_t least = last_seq_;
   const auto lanes = lanes_.status();
   for (const auto& [inbox, state] : inboxes_) {
+    if (!state.late.empty()) least = std::min(least, *state.late.begin() - 1);
     if (lanes.contains(inbox) || !state.waiting.empty()) least = std::min(least, state.acknowledged);
   }
   co_await store_.prune_feed(least, clock_.wall_now() - kFeedLifetime);

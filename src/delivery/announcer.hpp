@@ -11,10 +11,12 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "base/runtime.hpp"
+#include "base/time.hpp"
 #include "delivery/announcement_sender.hpp"
 #include "delivery/followers.hpp"
 #include "delivery/store.hpp"
@@ -101,6 +103,7 @@ class Announcer {
     std::uint64_t hash = 0;  // of its name
     Via via = Via::kBoost;
     std::uint64_t acknowledged = 0;
+    std::set<std::uint64_t> late;  // of a node: places that it is owed, wherever that is; told_notes.hpp
     // Of people:
     std::map<std::string, Told> recent;
     std::deque<std::string> order;  // of `recent`, oldest first
@@ -117,6 +120,10 @@ class Announcer {
     Instant silent_at;
     std::optional<Instant> left;  // nobody there follows anything since then
   };
+  // What one relay says of a post, as another would: the hashtag, the URI, what, when, and of an edit the
+  // hash of its copy.
+  using Said = std::tuple<Tag, std::string, Op, WallTime, std::string>;
+  [[nodiscard]] static Said said_by(const TagEvent& event);
   // Between the clock that is kept on disk and the one that nobody sets.
   [[nodiscard]] Instant instant_of(WallTime time) const;
   [[nodiscard]] WallTime wall_time_of(Instant time) const;
@@ -133,7 +140,10 @@ class Announcer {
     [[nodiscard]] std::optional<bool> told() const { return noted || !done ? noted : true; }
   };
   void queue(const Item& item, const Past* past, To to);
-  // What lies before what the inbox has got already.
+  // To people and FASP servers on that host, as far as its author and the administrator are concerned, who
+  // may have decided otherwise since it was queued.
+  [[nodiscard]] bool may_still_go(const TagEvent& event, const std::string& host) const;
+  // What may lie before what the inbox has got already.
   void queue_late(const std::string& destination, const Item& item);
   void queue_for_people(const std::string& destination, const Item& item, Before before);
   [[nodiscard]] Inbox& inbox_of(const std::string& destination);
@@ -148,6 +158,9 @@ class Announcer {
   // `destination` has not taken it: to whoever else is on that server, for all of whom it was to be. So many
   // inboxes there have failed with it. False if there is nobody else who could get it just now.
   bool hand_over(const std::string& destination, const Item& item, unsigned failed);
+  void tell_otherwise(const std::string& destination, const Item& item, bool hands_over);
+  using Chosen = std::multimap<std::uint64_t, Item>;  // by hash of the inbox that was to be told
+  void tell_otherwise(const Chosen& chosen);
   [[nodiscard]] Duration spread_of(const Tag& tag) const;
   void take_back(const std::string& destination, Inbox& inbox, const Item& item, Before before);
   void make_room(const std::string& destination, Inbox& inbox);
@@ -169,7 +182,6 @@ class Announcer {
                    const TagEvent& event);
   Task<void> upkeep();
   Task<void> save_cursors();
-  [[nodiscard]] bool is_clock_steady();
   void forget_left();
   Task<void> prune();
 
@@ -181,18 +193,15 @@ class Announcer {
   Log& log_;
   Rng rng_;
   std::map<std::string, Inbox> inboxes_;
-  // Places in the feed of what was pushed to people only, by hashtag and URI. Some are forgotten.
-  std::map<std::pair<Tag, std::string>, std::uint64_t> told_by_others_;
+  // Places in the feed of what was pushed to people only. Some are forgotten.
+  std::map<Said, std::uint64_t> told_by_others_;
   std::set<std::string> moved_;  // inboxes whose cursor moved since it was saved
   Store::Notes notes_;           // not saved yet
   bool loading_ = false;
   std::uint64_t last_seq_ = 0;
   std::uint64_t delivered_ = 0;
   Instant next_prune_{};
-  Instant believed_at_{};  // when the clock is believed
-  // When it was looked at last what both clocks say.
-  WallTime wall_at_;
-  Instant steady_at_;
+  SteadyDate date_;
   bool reaches_most_ = false;  // as of then
   std::size_t gathering_ = 0;
   queues::DeliveryQueues<Item> lanes_;  // of nodes and FASP servers

@@ -17,8 +17,16 @@ constexpr Duration kGatherFor = std::chrono::milliseconds(100);
 constexpr Duration kTellAgainAfter = std::chrono::seconds(3);
 // Inboxes of one server that a post is tried at: where all are new to us and fail, it is the server.
 constexpr unsigned kHandOversMax = 3;
+// What waits for an Accept is looked at again after half the time for which it has waited.
+constexpr Duration kEarlyLeast = std::chrono::seconds(1);
+constexpr Duration kEarlyMost = std::chrono::minutes(2);
 // When that was announced which may have been sent before a restart.
 constexpr Instant kPerhaps = Instant(Duration(-1));
+
+// As Followers::Target::is_one_of_many has it of who follows.
+bool is_of_one_person(const std::string& inbox) {
+  return inbox.contains("/users/") && inbox.ends_with("/inbox");
+}
 
 }  // namespace
 
@@ -153,17 +161,21 @@ void Announcer::announce(const std::string& destination, Inbox& inbox, const Ite
 bool Announcer::hand_over(const std::string& destination, const Item& item, unsigned failed) {
   const TagEvent& event = item->entry.event;
   const Followers::Target* from = followers_.target(event.tag, destination);
-  if (from == nullptr || !from->is_one_of_many(destination)) return false;
+  const bool has_left = from == nullptr;  // then nobody else tries it
+  if (has_left ? !is_of_one_person(destination) : !from->is_one_of_many(destination)) return false;
+  const std::string host = host_of(destination);
   using enum Followers::Use;
   const auto others = followers_.ways(event.tag, event.uri, [&](const Followers::Way& way) {
     const auto& [inbox, target] = way;
-    const bool fits = target.host == from->host && target.since < item->entry.seq;
+    const bool fits = target.host == host && target.since < item->entry.seq;
     if (!fits || inbox == destination || !target.is_one_of_many(inbox)) return kNone;
     const auto known = inboxes_.find(inbox);
     if (known == inboxes_.end()) return kWorks;
     const auto told = known->second.recent.find(event.uri);
     const bool had_it = told != known->second.recent.end() && told->second.under.contains(event.tag);
-    return had_it || known->second.fails ? kNone : kWorks;
+    if (had_it) return kNone;
+    if (!known->second.fails) return kWorks;
+    return has_left ? kFails : kNone;
   });
   if (others.empty()) return false;
   const std::string& inbox = others.front()->first;
@@ -171,6 +183,37 @@ bool Announcer::hand_over(const std::string& destination, const Item& item, unsi
   inboxes_[inbox].waiting.try_emplace(item->entry.seq, failed);
   queue_for_people(inbox, item, {});
   return true;
+}
+
+// Nobody there follows the hashtag any more under which all were to be told, or it may not go there under
+// that one: under another, or by somebody else's inbox.
+void Announcer::tell_otherwise(const std::string& destination, const Item& item, bool hands_over) {
+  const auto& [seq, event, added] = item->entry;
+  Inbox& inbox = inboxes_[destination];
+  const auto waits = inbox.waiting.find(seq);
+  if (event.op != Op::kAdd || waits == inbox.waiting.end()) return;
+  if (hands_over && waits->second < kHandOversMax) hand_over(destination, item, waits->second);
+  const auto known = inbox.recent.find(event.uri);
+  if (known == inbox.recent.end()) return;
+  Told& told = known->second;
+  told.announced.erase(event.tag);
+  told.under.erase(event.tag);
+  if (told.is_noted) note(inbox, seq, false);
+  if (!told.gathering && told.again == 0 && !told.under.empty()) decide(destination, inbox, event.uri);
+}
+
+// The same of those that waited before a restart.
+void Announcer::tell_otherwise(const Chosen& chosen) {
+  for (auto& [destination, inbox] : inboxes_) {
+    const auto [first, last] = chosen.equal_range(inbox.hash);
+    for (auto each = first; each != last; ++each) {
+      const auto& [seq, event, added] = each->second->entry;
+      if (!inbox.recent.contains(event.uri) || followers_.target(event.tag, destination) != nullptr) continue;
+      inbox.waiting.try_emplace(seq);
+      tell_otherwise(destination, each->second, /*hands_over=*/true);
+      settle(destination, inbox, seq);
+    }
+  }
 }
 
 // The post has lost a tag. If it was announced under that one, this is undone, unless it was never sent, or
@@ -228,7 +271,9 @@ void Announcer::settle(const std::string& destination, Inbox& inbox, std::uint64
 Task<queues::InboxLanes<Announcer::Item>::Outcome> Announcer::send_to_people(std::string destination,
                                                                              Item item) {
   AnnouncementSender::ToldPeople told{AnnouncementSender::Told::kNobody, {}};
-  if (clock_.now() - item->since <= kLifetime) told = co_await sender_.send_to_people(destination, item);
+  const bool is_old = clock_.now() - item->since > kLifetime;
+  const bool is_kept_back = !is_old && !may_still_go(item->entry.event, host_of(destination));
+  if (!is_old && !is_kept_back) told = co_await sender_.send_to_people(destination, item);
   Inbox& inbox = inboxes_[destination];
   const auto known = inbox.recent.find(item->entry.event.uri);
   if (known != inbox.recent.end()) {
@@ -248,6 +293,11 @@ Task<queues::InboxLanes<Announcer::Item>::Outcome> Announcer::send_to_people(std
   if (failed && waits != inbox.waiting.end() && waits->second < kHandOversMax &&
       hand_over(destination, item, waits->second + 1))
     waits->second = kHandOversMax;
+  if (told.told == kNobody && !is_old) tell_otherwise(destination, item, /*hands_over=*/!is_kept_back);
+  if (told.told == kEarly) {
+    const Duration waited = clock_.now() - item->since;
+    co_return queues::InboxLanes<Item>::Outcome{false, {}, std::clamp(waited / 2, kEarlyLeast, kEarlyMost)};
+  }
   if (!is_given_up(destination, told, item->entry.event))
     co_return queues::InboxLanes<Item>::Outcome{false, std::move(told.because)};
   if (told.told == kTaken) ++delivered_;
@@ -260,7 +310,6 @@ bool Announcer::is_given_up(const std::string& destination, const AnnouncementSe
                             const TagEvent& event) {
   using enum AnnouncementSender::Told;
   Inbox& inbox = inboxes_[destination];
-  if (told.told == kEarly) return false;
   if (told.told == kAgain) return is_lost_by_silence(destination);
   if (told.told == kNobody) return true;
   moved_.insert(destination);

@@ -22,6 +22,8 @@ class Observer {
   virtual ~Observer() = default;
 
   // --- of what is owed to owners ---
+  // A post of this node's instances, with all its hashtags, before it goes to any owner.
+  virtual void published(const PublishedPost& post) = 0;
   // Gives events to this node's own role as owner, as if another node had sent them.
   virtual Task<Result<std::vector<Refusal>>> take_as_owner(Ring ring, std::vector<TagEvent> events) = 0;
   // What an owner answered to a batch, of which it did not take `refusals`.

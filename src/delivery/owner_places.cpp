@@ -13,12 +13,18 @@ unsigned OwnerPlaces::copies(Ring ring) const {
 
 std::vector<unsigned> OwnerPlaces::partitions_of(const TagEvent& event) const {
   const redundancy::StorageSet set = storage_.known(event.tag);
-  if (event.op == Op::kAdd)
-    return {redundancy::partition_of_post(event.uri, storage_.copies(), set.replicas)};
-  return redundancy::partitions_of_post(event.uri, storage_.copies(), storage_.at_rest(), set.read_factor);
+  const bool is_add = event.op == Op::kAdd;
+  std::vector<unsigned> partitions = redundancy::partitions_of_post(
+      event.uri, storage_.copies(), storage_.at_rest(), is_add ? set.replicas : set.read_factor);
+  if (is_add) std::ranges::reverse(partitions);
+  return partitions;
 }
 
 std::size_t OwnerPlaces::steps(Ring ring, const TagEvent& event) const {
+  return ring == Ring::kRelay || event.op == Op::kAdd ? 1 : partitions_of(event).size();
+}
+
+std::size_t OwnerPlaces::ways(Ring ring, const TagEvent& event) const {
   return ring == Ring::kRelay ? 1 : partitions_of(event).size();
 }
 

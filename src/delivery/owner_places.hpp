@@ -27,7 +27,11 @@ class OwnerPlaces {
   // How many partitions of the history get it, one after the other: a post one, a removal all in which the
   // post may be. 1 on the relay ring.
   [[nodiscard]] std::size_t steps(Ring ring, const TagEvent& event) const;
-  // The key of that copy, in that partition of steps(), or in the last. `tag_key`: of the event's hashtag.
+  // How many partitions there are to go to, one after the other, as long as owners say that they keep no such
+  // one: for a post that where it belongs, and those where it would have been put before; for a removal as
+  // many as steps().
+  [[nodiscard]] std::size_t ways(Ring ring, const TagEvent& event) const;
+  // The key of that copy, in that partition of ways(), or in the last. `tag_key`: of the event's hashtag.
   [[nodiscard]] RingId key(Ring ring, const TagEvent& event, const RingId& tag_key, unsigned copy,
                            std::size_t step) const;
 

@@ -19,6 +19,7 @@ constexpr unsigned kShards = 16;
 // An overloaded relay is asked again after [½, 1½] of this. Not later and later: what overloads it passes, or
 // other relays come to help.
 constexpr Duration kOverloadPause = std::chrono::seconds(2);
+constexpr unsigned kRefusals = 4;  // of a partition: longer than it takes until a new owner is known
 
 struct Destination {
   Ring ring;
@@ -73,7 +74,13 @@ Task<Result<void>> OwnerQueue::load() {
     CO_TRY(std::vector<OutboxEntry> page, co_await store_.outbox(after, kLoadPage));
     if (page.empty()) co_return Result<void>();
     after = page.back().seq;
-    for (OutboxEntry& entry : page) add(std::move(entry));
+    std::map<std::uint64_t, std::uint32_t> nobodys;
+    for (OutboxEntry& entry : page) {
+      if (owed(entry) == 0) nobodys[entry.seq] = entry.replicas_left;
+      add(std::move(entry));
+    }
+    // If this fails, the next start does it.
+    if (!nobodys.empty()) static_cast<void>(co_await store_.acknowledge(std::move(nobodys)));
   }
 }
 
@@ -90,6 +97,7 @@ RingId OwnerQueue::key(const Item& item) const {
 }
 
 Task<Result<void>> OwnerQueue::publish(PublishedPost post) {
+  if (!post.tags.empty()) observer_.published(post);
   CO_TRY(std::vector<OutboxEntry> owed,
          co_await store_.publish(std::move(post), places_.copies(Ring::kRelay)));
   if (!owed.empty()) ++published_;
@@ -100,14 +108,16 @@ Task<Result<void>> OwnerQueue::publish(PublishedPost post) {
   co_return Result<void>();
 }
 
+std::uint32_t OwnerQueue::owed(const OutboxEntry& entry) const {
+  return entry.replicas_left & ((1U << places_.copies(entry.ring)) - 1);
+}
+
 void OwnerQueue::add(OutboxEntry entry) {
-  if (pending_.contains(entry.seq)) return;
+  const std::uint32_t wanted = owed(entry);
+  if (wanted == 0 || pending_.contains(entry.seq)) return;
   const RingId key = entry.event.tag.key();
   auto pending = std::make_shared<Pending>(Pending{std::move(entry), key});
   const unsigned count = places_.copies(pending->entry.ring);
-  // Written when the network kept more replicas.
-  const std::uint32_t wanted = pending->entry.replicas_left & ((1U << count) - 1);
-  if (wanted == 0) return;
   pending->entry.replicas_left = wanted;
   pending_[pending->entry.seq] = pending;
   for (unsigned replica = 0; replica < count; ++replica) {
@@ -269,6 +279,21 @@ Task<Result<void>> OwnerQueue::reassign(Ring ring, std::vector<TagEvent> events)
   co_return Result<void>();
 }
 
+// Of a removal, whose owner keeps no such partition. Somebody has to have taken it in the end.
+void OwnerQueue::pass_over(Item item, Items& taken, Items& again) {
+  item.refused = 0;
+  const bool is_last = item.step + 1 >= places_.steps(item.pending->entry.ring, item.pending->entry.event);
+  if (is_last && item.is_anywhere) {
+    taken.push_back(std::move(item));
+  } else if (is_last) {
+    item.step = 0;
+    again.push_back(std::move(item));
+  } else {
+    ++item.step;
+    find_way(std::move(item));
+  }
+}
+
 // Acknowledges what was taken; queues the rest again where it belongs.
 Task<void> OwnerQueue::settle(std::string origin, Items items, std::vector<Refusal> refusals, Items* again) {
   std::map<std::pair<std::string, Tag>, Error> refused;
@@ -293,6 +318,12 @@ Task<void> OwnerQueue::settle(std::string origin, Items items, std::vector<Refus
       } else if (moved) {
         item.moved = true;
         sending_.push(to_text(ring, owner->contact.origin()), std::move(item));
+      } else if (owner && event.op == Op::kAdd && item.step + 1 < places_.ways(ring, event)) {
+        ++item.step;  // whatever this node knows, that owner keeps no such partition
+        find_way(std::move(item));
+      } else if (owner && event.op == Op::kRemove && ++item.refused >= kRefusals) {
+        // Nor is there anything to remove, unless somebody is just joining in front of that owner.
+        pass_over(std::move(item), taken, *again);
       } else {
         send_again(std::move(item), refusal->second);
       }
@@ -304,6 +335,8 @@ Task<void> OwnerQueue::settle(std::string origin, Items items, std::vector<Refus
     } else if (item.step + 1 < places_.steps(ring, event)) {
       ++item.step;
       item.moved = false;
+      item.refused = 0;
+      item.is_anywhere = true;
       find_way(std::move(item));
     } else {
       taken.push_back(std::move(item));  // or refused for good: that owner will never want it

@@ -34,6 +34,9 @@ class OwnerQueue {
   [[nodiscard]] Task<Result<void>> publish(PublishedPost post);
   [[nodiscard]] std::uint64_t published() const { return published_; }
   [[nodiscard]] Store& store() { return store_; }  // of what is published
+  // Of the replicas that there are, those that it is owed to; none if the network keeps fewer than it did
+  // when that was written.
+  [[nodiscard]] std::uint32_t owed(const OutboxEntry& entry) const;
   void add(OutboxEntry entry);
   // Owes events to the present owners of their tags, whoever had them before. Durable when it completes.
   [[nodiscard]] Task<Result<void>> reassign(Ring ring, std::vector<TagEvent> events);
@@ -54,9 +57,11 @@ class OwnerQueue {
   // One replica of one entry.
   struct Item {
     std::shared_ptr<Pending> pending;
-    unsigned replica = 0;  // which copy
-    std::size_t step = 0;  // of OwnerPlaces::steps(): how many partitions have it already
-    bool moved = false;    // another owner has sent it on
+    unsigned replica = 0;      // which copy
+    std::size_t step = 0;      // of OwnerPlaces::ways(): how many partitions have it, or refused it, already
+    bool moved = false;        // another owner has sent it on
+    unsigned refused = 0;      // so often by the owner of that partition, who keeps no such
+    bool is_anywhere = false;  // a partition has it
   };
   using Items = std::vector<Item>;
 
@@ -75,6 +80,7 @@ class OwnerQueue {
   Task<Result<std::vector<Refusal>>> send_batch(std::string origin, Ring ring, Op op, Part batch);
   Task<Result<std::vector<Refusal>>> send_events(std::string origin, Ring ring, Op op,
                                                  std::vector<TagEvent> events);
+  void pass_over(Item item, Items& taken, Items& again);
   Task<void> settle(std::string origin, Items items, std::vector<Refusal> refusals, Items* again);
   Task<void> acknowledge(std::string origin, Items taken, Items* again);
 

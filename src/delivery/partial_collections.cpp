@@ -68,7 +68,16 @@ void PartialCollections::note_sent(const std::string& collection, const std::str
   const auto read = followers::parse_header(header);
   TR_ASSERT(authority && read);
   make_room(sent_, kNotedMax);
-  sent_[{collection, authority->text()}] = {clock_.wall_now(), read->digest.hex(), std::move(problem)};
+  const PartialKey key{collection, authority->text()};
+  SentHeader& sent = sent_[key];
+  // Who was turned away while it was on its way stands in it still.
+  const bool is_old = sent.names_turned_away && read->digest != followers_.partial(key).digest;
+  sent = {clock_.wall_now(), read->digest.hex(), std::move(problem), is_old};
+}
+
+void PartialCollections::note_turned_away(const PartialKey& key) {
+  const auto sent = sent_.find(key);
+  if (sent != sent_.end()) sent->second.names_turned_away = true;
 }
 
 std::size_t PartialCollections::too_long() const {
@@ -92,7 +101,7 @@ json::object PartialCollections::report(const std::string& collection, const std
   if (fits(partial)) {
     std::vector<std::string> members = followers_.members(key);
     if (followers::Digest::of(members) != partial.digest)
-      problems.emplace_back("the digest is not that of the list: tagring followers-verify");
+      problems.emplace_back("the digest is not that of the list: a restart of the node computes it anew");
     std::ranges::sort(members);
     for (std::size_t i = 0; i < std::min(members.size(), kReportedMax); ++i) ids.emplace_back(members[i]);
   } else {
@@ -107,19 +116,17 @@ json::object PartialCollections::report(const std::string& collection, const std
     if (!sent->second.problem.empty())
       problems.emplace_back("the last delivery with a header was not taken: " + sent->second.problem);
     // Where somebody follows, the next post brings another.
-    if (partial.count == 0 && sent->second.digest != partial.digest.hex())
+    if (partial.count == 0 && sent->second.names_turned_away)
       problems.emplace_back(
           "nobody of it follows here any more, and the last header named some: it may not know");
   }
   const auto fetch = fetches_.find(key);
   if (fetch != fetches_.end()) {
     report["fetch"] = json::object{{"at", to_rfc3339(fetch->second.at)}, {"status", fetch->second.status}};
-    if (fetch->second.status != 200) {
+    // One that was answered says nothing: it is also how a server looks whether both agree.
+    if (fetch->second.status != 200)
       problems.emplace_back(
           fmt::format("its last fetch of the list was answered with {}", fetch->second.status));
-    } else if (sent != sent_.end() && fetch->second.at >= sent->second.at) {
-      problems.emplace_back("it fetched the list after the last header: it knew of other followers");
-    }
   }
   report["problems"] = std::move(problems);
   return report;
@@ -176,27 +183,37 @@ Task<std::optional<PartialCollections::Documents>> PartialCollections::documents
   std::erase_if(snapshots_, [this](const auto& snapshot) {
     return clock_.now() - snapshot.second.made >= kSnapshotLifetime;
   });
-  if (const auto known = snapshots_.find(key); known != snapshots_.end() && !fresh)
-    co_return known->second.documents;
+  const Partial partial = followers_.partial(key);
+  const auto known = snapshots_.find(key);
+  const bool is_same = known != snapshots_.end() && known->second.digest == partial.digest;
+  if (is_same && fresh) known->second.made = clock_.now();
+  if (is_same || (known != snapshots_.end() && !fresh)) co_return known->second.documents;
   // Before the ids are copied: who may ask at any time shall not make us copy hundreds of thousands.
-  if (!fits(followers_.partial(key))) co_return std::nullopt;
+  if (!fits(partial)) co_return std::nullopt;
   auto make = [url = actor_of(key.collection) + std::string(kName), ids = followers_.members(key),
                limits = options_.documents]() mutable {
     return followers::make_documents(url, std::move(ids), limits);
   };
   std::optional<Documents> documents = co_await workers_.run(std::move(make));
-  if (documents) keep(key, *documents);
+  if (documents) keep(key, partial.digest, *documents);
   co_return documents;
 }
 
-void PartialCollections::keep(const PartialKey& key, const Documents& documents) {
+void PartialCollections::keep(const PartialKey& key, const followers::Digest& digest,
+                              const Documents& documents) {
   snapshots_.erase(key);
   if (documents.size() == 1) return;
-  if (snapshots_.size() == kSnapshotsMax) {
-    snapshots_.erase(
-        std::ranges::min_element(snapshots_, {}, [](const auto& snapshot) { return snapshot.second.made; }));
+  std::size_t bytes = 0;
+  for (const followers::Document& document : documents) bytes += document.body.size();
+  std::size_t all = bytes;
+  for (const auto& [other, snapshot] : snapshots_) all += snapshot.bytes;
+  while (all > options_.snapshot_bytes_max && !snapshots_.empty()) {
+    const auto oldest =
+        std::ranges::min_element(snapshots_, {}, [](const auto& snapshot) { return snapshot.second.made; });
+    all -= oldest->second.bytes;
+    snapshots_.erase(oldest);
   }
-  snapshots_.emplace(key, Snapshot{clock_.now(), documents});
+  snapshots_.emplace(key, Snapshot{clock_.now(), digest, documents, bytes});
 }
 
 }  // namespace tagring::delivery

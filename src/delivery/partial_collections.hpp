@@ -25,6 +25,7 @@ class PartialCollections {
   struct Options {
     bool enabled = true;  // else no headers, and 404 for the lists
     followers::DocumentLimits documents;
+    std::size_t snapshot_bytes_max = 64U << 20U;  // of all lists in pages that are being read
   };
 
   PartialCollections(Options options, const Followers& followers, const federation::Identity& identity,
@@ -49,6 +50,9 @@ class PartialCollections {
   // A delivery to that inbox had a header; `problem` says why it was not taken, if it was not.
   void note_sent(const std::string& collection, const std::string& inbox, const std::string& header,
                  std::string problem);
+  // A follower in that part was taken away by this node's decision: its server may not know, until a header
+  // says so. Who leaves by their server's own word is no news to it.
+  void note_turned_away(const PartialKey& key);
   // Parts of collections that are too long to be listed, so that no header is sent for them.
   [[nodiscard]] std::size_t too_long() const;
   // For the administrator: who of that server (an authority's text) follows the hashtag, or the node's actor
@@ -62,9 +66,10 @@ class PartialCollections {
   // Answers a GET of such a path, for the server that signed it and no other: 401 unsigned, 403 if
   // denied, 410 for a hashtag that this node does not offer.
   [[nodiscard]] Task<HttpResponse> answer(HttpRequest request);
-  // Of a list that is divided into pages all come from one moment, for as long as it takes to read them.
+  // Of a list that is divided into pages all come from one moment, for as long as it takes to read them, and
+  // as far as there is room; or from that at which the root was asked for last, if the list has changed: a
+  // header has been sent that fits no older one.
   static constexpr Duration kSnapshotLifetime = std::chrono::minutes(5);
-  static constexpr std::size_t kSnapshotsMax = 4;
   static constexpr std::size_t kNotedMax = 10'000;    // headers, and fetches
   static constexpr std::size_t kReportedMax = 1'000;  // followers in a report
 
@@ -72,12 +77,15 @@ class PartialCollections {
   using Documents = std::vector<followers::Document>;
   struct Snapshot {
     Instant made;
+    followers::Digest digest;
     Documents documents;
+    std::size_t bytes = 0;
   };
   struct SentHeader {
     WallTime at;
     std::string digest;
     std::string problem;
+    bool names_turned_away = false;
   };
   struct Fetch {
     WallTime at;
@@ -86,7 +94,7 @@ class PartialCollections {
   [[nodiscard]] bool fits(const Partial& partial) const;
   Task<HttpResponse> answer_to(federation::Authentic sender, PartialKey key, std::string page);
   Task<std::optional<Documents>> documents_of(PartialKey key, bool fresh);
-  void keep(const PartialKey& key, const Documents& documents);
+  void keep(const PartialKey& key, const followers::Digest& digest, const Documents& documents);
 
   Options options_;
   const Followers& followers_;

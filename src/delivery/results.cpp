@@ -20,12 +20,9 @@ HttpResponse results_response(std::size_t asked, const std::vector<Refusal>& ref
                                    {"error", to_string(refusal.error.code)},
                                    {"message", refusal.error.message}});
   }
-  HttpResponse response;
-  response.headers.add("Content-Type", "application/json");
   more["accepted"] = asked - refusals.size();
   more["refused"] = std::move(refused);
-  response.body = json::serialize(more);
-  return response;
+  return json_response(more);
 }
 
 Result<std::vector<Refusal>> read_results(const Result<HttpResponse>& response) {

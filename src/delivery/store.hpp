@@ -120,18 +120,25 @@ class Store {
   // The post is deleted, whenever it comes; or, at that time, was edited so that it is under no hashtag, and
   // what is older does not count. Forgotten after some days if it never comes.
   virtual Task<Result<void>> bury(std::string uri, WallTime edited = {}) = 0;
-  // The post as last published, perhaps without tags; kNotFound if unknown or deleted.
-  virtual Task<Result<PublishedPost>> find_post(std::string uri) = 0;
+  // The post as last published, perhaps without tags; nothing if unknown or deleted.
+  virtual Task<Result<std::optional<PublishedPost>>> find_post(std::string uri) = 0;
   // When the newest of all posts was written; WallTime::min() if there is none. Looks at each of them.
   virtual Task<Result<WallTime>> newest_post() = 0;
+  // newest_post() of before the node was away, while what was missed then is not read yet
+  // (publisher/outboxes.hpp); nothing once it is.
+  virtual Task<Result<void>> save_known_until(std::optional<WallTime> known_until) = 0;
+  virtual Task<Result<std::optional<WallTime>>> known_until() = 0;
   // Tags that a post is to have later, in place of those that were put off before; a deletion drops them.
-  // Without tags: a post of which only the URI is known, to be looked at then; one that waits already is only
-  // looked at then. False if that many posts wait already, of all or of that author.
+  // Without tags: a post that is to be looked at then; one that waits already is only looked at then.
+  // `published` is not when it was written, but from when on its server is waited for. False
+  // if that many posts wait already, of all or of that author.
   static constexpr std::uint64_t kPutOffMax = 10'000;
   static constexpr std::uint64_t kPutOffOfAuthorMax = 240;
   virtual Task<Result<bool>> put_off(PublishedPost post, WallTime due) = 0;
-  // If it is that author's; anybody's if that is empty.
-  virtual Task<Result<void>> drop_put_off(std::string uri, std::string author) = 0;
+  // If it is due by then.
+  virtual Task<Result<void>> drop_put_off(std::string uri, WallTime due = WallTime::max()) = 0;
+  // Only if it has tags.
+  virtual Task<Result<void>> drop_tags_put_off(std::string uri) = 0;
   virtual Task<Result<void>> drop_put_off_of(std::string author) = 0;
   // Those that are due, in the order in which they were put off first.
   virtual Task<Result<std::vector<PublishedPost>>> put_off_until(WallTime now, std::size_t limit) = 0;
@@ -214,6 +221,11 @@ class Store {
   // Adds or replaces by (tag, actor). A replaced follower keeps its `since`; a new one starts at the feed's
   // end, unless `since` is set. Returns them as stored.
   virtual Task<Result<std::vector<Follower>>> follow(std::vector<Follower> followers) = 0;
+  // Of what entered the feed under each of the tags, the stretches that who used the node as a relay through
+  // that inbox (kRelay, kTagRelay) got today, and left then: after the first place, up to the second.
+  using Stretches = std::vector<std::pair<std::uint64_t, std::uint64_t>>;
+  static constexpr std::uint64_t kLeftMax = 10'000;  // that are remembered of a day
+  virtual Task<Result<std::vector<Stretches>>> left_today(std::string inbox, std::vector<Tag> tags) = 0;
   // (tag, actor) pairs; unknown ones are ignored. Returns those who are gone. The cursor of an inbox goes
   // with its last follower.
   virtual Task<Result<std::vector<Follower>>> unfollow(

@@ -13,13 +13,6 @@ constexpr std::string_view kTagAnnouncements = "/hashtag_subscription/v0/announc
 constexpr std::string_view kHashtags = "hashtags";
 constexpr std::string_view kHistory = "/history";
 
-HttpResponse with_json(const json::object& object) {
-  HttpResponse response;
-  response.headers.add("Content-Type", "application/json");
-  response.body = json::serialize(object);
-  return response;
-}
-
 HttpResponse denied(std::string why) { return error_response({ErrorCode::kDenied, std::move(why)}); }
 
 }  // namespace
@@ -49,7 +42,7 @@ Task<HttpResponse> FaspHashtags::answer(std::string host, std::string method, st
   path.resize(path_of(path).size());
   if (path == kHashtags && method == "GET") {
     const std::vector<std::string> tags = hashtags(host);
-    co_return with_json({{"hashtags", json::array(tags.begin(), tags.end())}});
+    co_return json_response({{"hashtags", json::array(tags.begin(), tags.end())}});
   }
   if (!path.starts_with(std::string(kHashtags) + "/"))
     co_return error_response({ErrorCode::kNotFound, "nothing is there"});

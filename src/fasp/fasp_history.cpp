@@ -32,16 +32,15 @@ bool FaspHistory::may_read(const std::string& host) {
 }
 
 Task<HttpResponse> FaspHistory::answer(std::string host, Tag tag, std::string query) {
-  if (!may_read(host)) {
-    HttpResponse response = error_response({ErrorCode::kBusy, "too many histories in one minute"});
-    response.status = 429;
-    response.headers.set("Retry-After", "60");
-    co_return response;
-  }
+  if (!may_read(host)) co_return busy_response(std::chrono::minutes(1), "too many histories in one minute");
   std::optional<storage::HistoryCursor> cursor;
   if (const std::string text = query_value(query, "before"); !text.empty()) {
     Result<storage::HistoryCursor> parsed = storage::HistoryCursor::parse(text);
-    if (!parsed) co_return error_response(parsed.error());
+    if (!parsed) {
+      HttpResponse response = error_response(parsed.error());
+      response.status = 422;
+      co_return response;
+    }
     cursor = std::move(*parsed);
   }
   const Result<storage::HistoryPage> page = co_await history_.query(tag, std::move(cursor), limit_in(query));
@@ -54,10 +53,7 @@ Task<HttpResponse> FaspHistory::answer(std::string host, Tag tag, std::string qu
   }
   json::object answer = {{"hashtag", tag.canonical()}, {"objects", std::move(objects)}};
   if (page->more && page->next) answer["next"] = page->next->text();
-  HttpResponse response;
-  response.headers.add("Content-Type", "application/json");
-  response.body = json::serialize(answer);
-  co_return response;
+  co_return json_response(answer);
 }
 
 }  // namespace tagring::fasp

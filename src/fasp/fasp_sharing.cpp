@@ -20,8 +20,9 @@ using Shared = publisher::FetchedPosts::Shared;
 constexpr std::size_t kLoadPage = 1'000;
 constexpr Duration kUpkeepEvery = std::chrono::minutes(1);
 constexpr Duration kAskAgain = std::chrono::hours(1);
-constexpr unsigned kFailuresMax = 3;       // in a row; then the host of the objects is given a rest
-constexpr const char* kRetryAfter = "60";  // seconds
+constexpr Duration kSubscribeAgain = std::chrono::seconds(30);  // and then ever later, up to kAskAgain
+constexpr unsigned kFailuresMax = 3;  // in a row; then the host of the objects is given a rest
+constexpr Duration kRetryAfter = std::chrono::minutes(1);
 constexpr std::string_view kSubscriptions = "/data_sharing/v0/event_subscriptions";
 constexpr std::size_t kEndingMax = 100;  // subscriptions that are being deleted
 constexpr std::string_view kBackfills = "/data_sharing/v0/backfill_requests";
@@ -53,6 +54,7 @@ FaspSharing::FaspSharing(FaspServers& servers, FaspStore& store, publisher::Fetc
       instances_(instances),
       blocks_(blocks),
       clock_(runtime.clock),
+      date_(runtime.clock),
       log_(runtime.log),
       lanes_(
           runtime.clock, runtime.executor, runtime.rng.fork("fasp sharing"), sharing_queue_options(),
@@ -140,12 +142,8 @@ Task<HttpResponse> FaspSharing::announced(std::string host, std::string body) {
     co_return HttpResponse{.status = 204, .headers = {}, .body = {}};
   }
   const auto waiting = waiting_.find(host);
-  if (waiting != waiting_.end() && waiting->second + said->uris.size() > kWaitingMax) {
-    HttpResponse response = error_response({ErrorCode::kBusy, "too much waits already"});
-    response.status = 429;
-    response.headers.set("Retry-After", kRetryAfter);
-    co_return response;
-  }
+  if (waiting != waiting_.end() && waiting->second + said->uris.size() > kWaitingMax)
+    co_return busy_response(kRetryAfter, "too much waits already");
   std::vector<FaspNews> news;
   for (std::string& uri : said->uris) {
     // New accounts are not our concern: there are no searches for people here.
@@ -183,8 +181,8 @@ Task<FaspSharing::Items> FaspSharing::look_at_all(std::string host, Items items)
       break;
     }
     const Result<bool> seen = co_await look_at(items[i]);
-    const bool later = !seen && may_pass(seen.error()) && !items[i].is_check &&
-                       clock_.wall_now() - items[i].news.since < kNewsLifetime;
+    const bool is_old = date_.is_believed() && clock_.wall_now() - items[i].news.since >= kNewsLifetime;
+    const bool later = !seen && may_pass(seen.error()) && !items[i].is_check && !is_old;
     failures = !seen && may_pass(seen.error()) ? failures + 1 : 0;
     if (later) {
       lanes_.blame(host, federation::why_not(seen.error()));
@@ -254,10 +252,26 @@ Task<Result<bool>> FaspSharing::look_at_news(Item item) {
   CO_TRY(const std::optional<FaspPost> known, co_await store_.find_post(news.uri));
   // Several servers told of it. But a change may not have been seen, if what was seen was of a cache.
   if (known && known->checked > news.since && may_be_stale) co_return !item.is_edit && !news.gone;
-  const WallTime begun = clock_.wall_now();
-  CO_TRY(const Shared found, co_await posts_.shared(news.uri, known.has_value()));
-  CO_TRY_VOID(co_await keep(news.uri, found == Shared::kPublished, begun));
+  CO_TRY(const Shared found, co_await look_at_post(news.uri, known.has_value(), item.is_edit || news.gone));
   co_return !may_be_stale || (found != Shared::kUnwanted && !item.is_edit && !known);
+}
+
+// `is_told`: that it has changed, or is gone. Else a server that does not show it once may err.
+Task<Result<Shared>> FaspSharing::look_at_post(std::string uri, bool by_sharing, bool is_told) {
+  const WallTime begun = clock_.wall_now();
+  CO_TRY(const Shared found, co_await posts_.shared(uri, by_sharing));
+  if (found == Shared::kBlocked) co_return fail(ErrorCode::kDenied, "its author is blocked here");
+  if (found == Shared::kGone && !is_told) co_return found;
+  if (found == Shared::kGone) {
+    CO_TRY_VOID(co_await posts_.take_out(uri));
+  }
+  CO_TRY_VOID(co_await keep(std::move(uri), found == Shared::kPublished, begun));
+  co_return found;
+}
+
+Task<Result<bool>> FaspSharing::look(std::string uri) {
+  CO_TRY(const Shared found, co_await look_at_post(std::move(uri), /*by_sharing=*/true, /*is_told=*/false));
+  co_return found == Shared::kPublished;
 }
 
 Task<Result<void>> FaspSharing::keep(std::string uri, bool published, WallTime looked_at) {
@@ -270,16 +284,31 @@ Task<Result<void>> FaspSharing::keep(std::string uri, bool published, WallTime l
 Task<Result<void>> FaspSharing::check(std::string uri) {
   CO_TRY(std::optional<FaspPost> post, co_await store_.find_post(uri));
   if (!post) co_return Result<void>();
-  if (!blocks_.check_actor(uri)) {  // hidden meanwhile, and asked about again when it may be shown again
-    post->due = clock_.wall_now() + kCheckEvery;
-    co_return co_await store_.save_post(*post);
+  if (instances_.is_denied(host_of(uri))) {  // it was taken out then, and would come back
+    CO_TRY_VOID(co_await posts_.withdraw(uri));
+    co_return co_await store_.drop_post(std::move(uri));
   }
   const WallTime begun = clock_.wall_now();
+  // Until then nobody asked.
+  post->checked = std::min(begun, post->checked + std::max(looks_since_ - post->due, Duration::zero()));
   const Result<Shared> found = co_await posts_.shared(uri, /*by_sharing=*/true);
-  if (found) co_return co_await keep(std::move(uri), *found == Shared::kPublished, begun);
   const WallTime now = clock_.wall_now();
-  if (now - post->checked > kPatience) {
+  if (found && *found == Shared::kGone) {
+    make_room(missing_, kWaitingMax);
+    if (missing_.insert(uri).second) {  // proxies err
+      post->due = now + publisher::Consents::kMissingFor;
+      co_return co_await store_.save_post(*post);
+    }
     CO_TRY_VOID(co_await posts_.take_out(uri));
+  }
+  if (found) {
+    missing_.erase(uri);
+    // What is blocked here may be shown again.
+    const bool is_there = *found == Shared::kPublished || *found == Shared::kBlocked;
+    co_return co_await keep(std::move(uri), is_there, begun);
+  }
+  if (now - post->checked > kPatience) {
+    CO_TRY_VOID(co_await posts_.withdraw(uri));
     co_return co_await store_.drop_post(std::move(uri));
   }
   post->due = now + kCheckAgain;
@@ -288,15 +317,17 @@ Task<Result<void>> FaspSharing::check(std::string uri) {
 }
 
 Task<void> FaspSharing::check_due() {
+  const WallTime now = clock_.wall_now();
+  // The node was off, the machine slept, or its clock was set.
+  if (now < looked_at_ || now - looked_at_ > kCheckAgain) looks_since_ = now;
+  looked_at_ = now;
   // With those that are being checked already, which are still due.
-  const auto due = co_await store_.due_posts(clock_.wall_now(), kChecksAMinute + checking_.size());
+  const auto due = co_await store_.due_posts(now, kChecksAMinute + checking_.size());
   if (!due) co_return;
   for (const FaspPost& post : *due) {
+    if (post.due > now && !date_.is_believed()) continue;  // rather the clock is behind
     if (checking_.size() >= kWaitingMax || !checking_.insert(post.uri).second) continue;
-    FaspNews news;
-    news.uri = post.uri;
-    const std::string host = host_of(post.uri);
-    lanes_.push(host, Item{std::move(news), /*is_check=*/true});
+    lanes_.push(host_of(post.uri), Item{{.uri = post.uri}, /*is_check=*/true});
   }
 }
 
@@ -307,7 +338,7 @@ Task<void> FaspSharing::upkeep() {
       if (server.shares) hosts.push_back(host);
     }
     for (const std::string& host : hosts) {
-      activated(host);
+      subscribe_to_missing(host);
       co_await go_on(host);
     }
     push_postponed();
@@ -320,18 +351,34 @@ Task<void> FaspSharing::upkeep() {
 // --- what this node asks of servers ------------------------------------------------------------------------
 
 void FaspSharing::activated(const std::string& host) {
+  unsubscribed_.erase(host);
+  subscribe_to_missing(host);
+}
+
+void FaspSharing::subscribe_to_missing(const std::string& host) {
   const FaspServer* server = servers_.find(host);
   if (server == nullptr || !server->shares) return;
   if (!server->content_subscription.empty() && !server->account_subscription.empty()) return;
+  const auto failed = unsubscribed_.find(host);
+  if (failed != unsubscribed_.end() && clock_.now() < failed->second.until) return;
   if (subscribing_.insert(host).second) tasks_.spawn("fasp_subscribe", subscribe(host));
 }
 
 Task<void> FaspSharing::subscribe(std::string host) {
+  bool has_both = true;
   for (const FaspCategory category : {FaspCategory::kContent, FaspCategory::kAccount}) {
     const Result<void> done = co_await subscribe_to(host, category);
     if (!done) log_.warn("fasp_subscription", {{"server", host}, {"error", done.error().message}});
+    has_both = has_both && done;
   }
   subscribing_.erase(host);
+  if (has_both) {
+    unsubscribed_.erase(host);
+    co_return;
+  }
+  Failed& failed = unsubscribed_[host];
+  failed.until = clock_.now() + std::min(kAskAgain, kSubscribeAgain * (1U << std::min(failed.times, 10U)));
+  ++failed.times;
 }
 
 Task<Result<void>> FaspSharing::subscribe_to(std::string host, FaspCategory category) {
@@ -391,19 +438,26 @@ Task<void> FaspSharing::go_on(std::string host) {
   const FaspBackfill* open = backfill_of(host);
   if (open == nullptr || !open->more || open->received >= open->wanted) co_return;
   if (waiting_.contains(host)) co_return;
-  if (open->received == open->asked) {
-    // Mastodon gives up what it could not tell for some minutes.
-    const auto [at, is_new] = asked_at_.try_emplace(host, clock_.now());
-    if (is_new || clock_.now() - at->second < kAskAgain) co_return;
-  }
-  asked_at_[host] = clock_.now();
+  const Instant now = clock_.now();
+  const auto [at, is_new] = asked_at_.try_emplace(host, Asked{now, now, open->received});
+  Asked& before = at->second;
+  // Mastodon gives up what it could not tell for some minutes.
+  if (open->received == open->asked && (is_new || now - before.last < kAskAgain)) co_return;
+  if (before.received != open->received) before = {now, now, open->received};
+  before.last = now;
   FaspBackfill next = *open;
+  if (now - before.first >= kNewsLifetime) {
+    log_.warn("fasp_backfill", {{"server", host}, {"error", "nothing more comes"}, {"posts", next.received}});
+    next.more = false;
+    backfills_[host] = next;
+    co_await store_.save_backfill(std::move(next));
+    co_return;
+  }
   const std::string path = fmt::format("{}/{}/continuation", kBackfills, next.id);
   const Result<HttpResponse> response = co_await servers_.call(host, "POST", path, "");
-  if (!federation::was_accepted(response) && !federation::is_gone(response)) co_return;  // at the next turn
   open = backfill_of(host);
   if (open == nullptr || open->id != next.id) co_return;
-  // What came meanwhile counts.
+  // What came meanwhile counts. Whatever was answered, it was asked.
   const std::uint64_t asked = next.received;
   next = *open;
   next.asked = asked;

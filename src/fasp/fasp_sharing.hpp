@@ -14,6 +14,7 @@
 
 #include "base/log.hpp"
 #include "base/runtime.hpp"
+#include "base/time.hpp"
 #include "fasp/fasp_servers.hpp"
 #include "federation/blocks.hpp"
 #include "fediverse/fasp.hpp"
@@ -52,8 +53,9 @@ class FaspSharing {
   // An announcement, from that server. Durable when it completes with 204.
   [[nodiscard]] Task<HttpResponse> announced(std::string host, std::string body);
 
-  // Asks a server for its old posts, newest first, some at a time until `count` have come. kDenied unless it
-  // shares, kTooLarge beyond the limit, kConflict while one is under way.
+  // Asks a server for its old posts, newest first, some at a time until `count` have come, or it was asked
+  // for more for kNewsLifetime, each hour, and none came. kDenied unless it shares, kTooLarge beyond the
+  // limit, kConflict while one is under way.
   [[nodiscard]] Task<Result<FaspBackfill>> backfill(std::string host, std::uint64_t count);
   // Null if there was none. Valid until the next co_await.
   [[nodiscard]] const FaspBackfill* backfill_of(const std::string& host) const;
@@ -63,6 +65,9 @@ class FaspSharing {
 
   // A server shares its posts, of which that is one.
   [[nodiscard]] bool is_shared(const std::string& uri) const;
+  // Publishes such a post as it is now, and looks at it again from then on. False if there is nothing to
+  // publish.
+  [[nodiscard]] Task<Result<bool>> look(std::string uri);
 
   [[nodiscard]] std::size_t waiting() const { return lanes_.size(); }
   [[nodiscard]] bool idle() const { return lanes_.idle(); }
@@ -82,6 +87,7 @@ class FaspSharing {
   // False if it should be looked at once more.
   Task<Result<bool>> look_at(Item item);
   Task<Result<bool>> look_at_news(Item item);
+  Task<Result<publisher::FetchedPosts::Shared>> look_at_post(std::string uri, bool by_sharing, bool is_told);
   void postpone(Item item);
   void push_postponed();
   Task<Result<void>> check(std::string uri);
@@ -91,10 +97,22 @@ class FaspSharing {
   [[nodiscard]] bool takes_part(const std::string& uri, const FaspServer& teller) const;
   Task<void> upkeep();
   Task<void> check_due();
+  void subscribe_to_missing(const std::string& host);
   Task<void> subscribe(std::string host);
   Task<Result<void>> subscribe_to(std::string host, fediverse::FaspCategory category);
   Task<void> go_on(std::string host);
   Task<void> end_subscription(std::string host, std::string id);
+
+  // To go on: first and last with as many posts as have come.
+  struct Asked {
+    Instant first;
+    Instant last;
+    std::uint64_t received = 0;
+  };
+  struct Failed {
+    Instant until;
+    unsigned times = 0;
+  };
 
   FaspServers& servers_;
   FaspStore& store_;
@@ -102,12 +120,17 @@ class FaspSharing {
   const instances::Instances& instances_;
   const federation::Blocks& blocks_;
   Clock& clock_;
+  SteadyDate date_;
   Log& log_;
   std::map<std::string, FaspBackfill> backfills_;         // by server
-  std::map<std::string, Instant> asked_at_;               // by server, when it was asked to go on
+  std::map<std::string, Asked> asked_at_;                 // by server
+  std::map<std::string, Failed> unsubscribed_;            // hosts that gave no subscription
   std::map<std::string, std::size_t> waiting_;            // objects by server
   std::multimap<WallTime, Item> postponed_;               // by when they are due
   std::set<std::string> checking_;                        // URIs
+  WallTime looks_since_;                                  // at what is due, without a break
+  WallTime looked_at_;                                    // the last time
+  std::set<std::string> missing_;                         // that were gone when they were checked last
   std::set<std::string> subscribing_;                     // hosts
   std::set<std::string> asking_;                          // for a backfill: hosts
   std::set<std::pair<std::string, std::string>> ending_;  // hosts and subscriptions

@@ -36,11 +36,11 @@ struct FaspServer {
 // An object that a server has told of.
 struct FaspNews {
   std::uint64_t seq = 0;
-  std::string server;  // host
-  std::string uri;
+  std::string server = {};  // host
+  std::string uri = {};
   bool account = false;  // else a post
   bool gone = false;     // the server says that it was deleted
-  WallTime since;
+  WallTime since = {};
 
   friend bool operator==(const FaspNews&, const FaspNews&) = default;
 };

@@ -1,5 +1,6 @@
 #include "federation/activity_queue.hpp"
 
+#include <algorithm>
 #include <fmt/format.h>
 
 #include "base/json.hpp"
@@ -10,12 +11,19 @@ namespace {
 
 constexpr std::size_t kLoadPage = 1'000;
 
-// What must arrive in order: activities of one of this node's actors about one object, where a Follow is what
-// its Undo is about; and what others have signed about a post, whoever of this node's actors brings it.
+// What must arrive in order: all about who follows whom, by whichever id, since servers end a follow by both
+// actors; activities of one of this node's actors about one object; and what others have signed about a post,
+// whoever of this node's actors brings it.
 std::string subject_of(const Letter& letter, const Result<json::object>& activity) {
   if (!activity) return letter.actor;
-  const bool is_follow = json::id_of(*activity, "type") == "Follow";
-  const std::string object = is_follow ? json::id_of(*activity) : json::id_of(*activity, "object");
+  const std::string type = json::id_of(*activity, "type");
+  const json::object* follow = type == "Follow" ? &*activity : json::get_object(*activity, "object");
+  if (follow != nullptr && json::id_of(*follow, "type") == "Follow") {
+    const bool is_answer = type == "Accept" || type == "Reject";
+    const std::string followed = is_answer ? letter.actor : json::id_of(*follow, "object");
+    return json::id_of(*follow, "actor") + " follows " + followed;
+  }
+  const std::string object = json::id_of(*activity, "object");
   return json::id_of(*activity, "actor") == letter.actor ? letter.actor + " " + object : object;
 }
 
@@ -34,6 +42,7 @@ ActivityQueue::ActivityQueue(budget::Manager& budget, LetterStore& store, Signed
       store_(store),
       client_(client),
       clock_(runtime.clock),
+      date_(runtime.clock),
       lanes_(
           queues::QueueOptions{}, client.hosts(), runtime, runtime.rng.fork("activities"),
           [this](std::string inbox, Letter letter) { return deliver(std::move(inbox), std::move(letter)); }) {
@@ -81,31 +90,53 @@ void ActivityQueue::queue(Letter letter, bool tried) {
   const Result<json::object> activity = json::parse_object(letter.body);
   const std::string subject = subject_of(letter, activity);
   if (activity && json::id_of(*activity, "type") == "Accept") {
-    const Accepts first{letter.written, {}};
-    accepts_.try_emplace({letter.actor, host_of(inbox)}, first).first->second.letters.insert(letter.seq);
+    const Accepts first{clock_.now() - std::max(clock_.wall_now() - letter.written, Duration::zero()), {}, 0};
+    accepts_.try_emplace({letter.actor, host_of(inbox)}, first)
+        .first->second.letters.emplace(letter.seq, inbox);
   }
   lanes_.push(inbox, subject, std::move(letter), Duration::zero(), tried);
 }
 
-bool ActivityQueue::awaits_accept(const std::string& actor, const std::string& host) const {
-  const auto known = accepts_.find({actor, host});
-  return known != accepts_.end() && clock_.wall_now() - known->second.since < kAcceptFirst;
+ActivityQueue::ComingAccept::ComingAccept(ActivityQueue& queue, std::string actor, std::string host)
+    : queue_(queue), about_(std::move(actor), std::move(host)) {
+  ++queue_.accepts_.try_emplace(about_, Accepts{queue_.clock_.now(), {}, 0}).first->second.coming;
 }
 
-void ActivityQueue::note_arrived(const Letter& letter) {
+ActivityQueue::ComingAccept::~ComingAccept() {
+  const auto accepts = queue_.accepts_.find(about_);
+  --accepts->second.coming;
+  queue_.forget_if_none(accepts);
+}
+
+void ActivityQueue::forget_if_none(AcceptsByPair::iterator accepts) {
+  if (accepts->second.letters.empty() && accepts->second.coming == 0) accepts_.erase(accepts);
+}
+
+bool ActivityQueue::awaits_accept(const std::string& actor, const std::string& host) const {
+  const auto known = accepts_.find({actor, host});
+  return known != accepts_.end() && clock_.now() - known->second.since < kAcceptFirst;
+}
+
+void ActivityQueue::note_arrived(const Letter& letter, bool has_no_inbox) {
   const auto known = accepts_.find({letter.actor, host_of(letter.inbox)});
-  if (known != accepts_.end() && known->second.letters.erase(letter.seq) > 0 && known->second.letters.empty())
-    accepts_.erase(known);
+  if (known == accepts_.end()) return;
+  // Where there is no inbox, what waits behind it would find none either.
+  std::erase_if(known->second.letters, [&](const auto& waits) {
+    return waits.first == letter.seq || (has_no_inbox && waits.second == letter.inbox);
+  });
+  forget_if_none(known);
 }
 
 Task<ActivityQueue::Lanes::Outcome> ActivityQueue::deliver(std::string inbox, Letter letter) {
   const bool called_off = is_called_off(letter, client_.identity().moved_to);
   Result<HttpResponse> response = HttpResponse();
   if (!called_off) response = co_await client_.deliver_as(letter.actor, inbox, letter.body);
-  const bool given_up = called_off || clock_.wall_now() - letter.written > kLifetime;
+  const bool is_old = clock_.wall_now() - letter.written > kLifetime;
+  const bool given_up = called_off || (date_.is_believed() && is_old);
   // An inbox that is not there now may be tomorrow: proxies err.
   const bool refused = was_refused(response) && !is_gone(response);
-  if (was_accepted(response) || refused || given_up || is_gone(response)) note_arrived(letter);
+  if (was_accepted(response) || refused || given_up || is_gone(response))
+    note_arrived(letter, is_gone(response));
   if (!was_accepted(response) && !refused && !given_up) co_return Lanes::Outcome{false, why_not(response)};
   budget_.give_back(budget::Resource::kLetters, budget_.who(host_of(inbox)));
   // If this fails, the letter goes out once more after a restart.

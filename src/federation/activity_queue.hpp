@@ -4,12 +4,12 @@
 #pragma once
 
 #include <map>
-#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include "base/runtime.hpp"
+#include "base/time.hpp"
 #include "budget/manager.hpp"
 #include "federation/letter_store.hpp"
 #include "federation/signed_client.hpp"
@@ -39,9 +39,22 @@ class ActivityQueue {
   [[nodiscard]] std::string fresh_follow_id(const std::string& actor, const std::string& object);
   [[nodiscard]] std::string fresh_id(const std::string& actor, std::string_view kind, std::string_view about);
 
-  // An Accept by that actor is still to arrive at that host. Mastodon passes over what is announced by an
-  // actor whom nobody there follows yet. One inbox that does not take it holds up the others of its server
-  // for so long, and for no longer, whoever follows meanwhile:
+  // An Accept by that actor to that host is being made, for as long as this lives: what it accepts is written
+  // down before it is. The queue outlives it.
+  class ComingAccept {
+   public:
+    ComingAccept(ActivityQueue& queue, std::string actor, std::string host);
+    ~ComingAccept();
+    ComingAccept(const ComingAccept&) = delete;
+    ComingAccept& operator=(const ComingAccept&) = delete;
+
+   private:
+    ActivityQueue& queue_;
+    std::pair<std::string, std::string> about_;
+  };
+  // An Accept by that actor is coming, or still to arrive at that host. Mastodon passes over what is
+  // announced by an actor whom nobody there follows yet. One inbox that does not take it holds up the others
+  // of its server for so long, and for no longer, whoever follows meanwhile:
   static constexpr Duration kAcceptFirst = std::chrono::hours(1);
   [[nodiscard]] bool awaits_accept(const std::string& actor, const std::string& host) const;
 
@@ -53,19 +66,24 @@ class ActivityQueue {
   using Lanes = queues::InboxLanes<Letter>;
   [[nodiscard]] std::string fresh(std::string_view about);
   void queue(Letter letter, bool tried);
-  void note_arrived(const Letter& letter);
+  void note_arrived(const Letter& letter, bool has_no_inbox);
   Task<Lanes::Outcome> deliver(std::string inbox, Letter letter);
 
   budget::Manager& budget_;
   LetterStore& store_;
   SignedClient& client_;
   Clock& clock_;
+  SteadyDate date_;
   std::uint64_t last_id_ = 0;
   struct Accepts {
-    WallTime since;                   // of which on some wait without a break
-    std::set<std::uint64_t> letters;  // Letter::seq
+    Instant since;                                 // of which on some wait without a break
+    std::map<std::uint64_t, std::string> letters;  // inbox, by Letter::seq
+    std::size_t coming = 0;
   };
-  std::map<std::pair<std::string, std::string>, Accepts> accepts_;  // by actor and host
+  using AcceptsByPair = std::map<std::pair<std::string, std::string>, Accepts>;
+  void forget_if_none(AcceptsByPair::iterator accepts);
+
+  AcceptsByPair accepts_;  // by actor and host
   Lanes lanes_;
 };
 

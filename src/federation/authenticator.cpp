@@ -13,7 +13,6 @@ namespace {
 constexpr std::size_t kAheadMax = 500;
 constexpr std::string_view kSynchronization = "collection-synchronization";  // followers::kHeaderName
 
-std::string domain_of(const std::string& host) { return ring::registrable_domain(host).value_or(host); }
 }  // namespace
 
 // What a front has checked, with the key that is the owner's here, too, is not checked again.
@@ -79,7 +78,7 @@ Task<Result<Authentic>> Authenticator::authenticate(HttpRequest request, Gone go
   CO_TRY(Signer found, co_await signer(claims, std::move(asked)));
   Authentic& known = found.authentic;
   if (request.method == "GET") co_return std::move(known);
-  const std::string domain = domain_of(host_of(known.actor.id));
+  const std::string domain = ring::domain_of(host_of(known.actor.id));
   for (const signatures::SignatureClaim& claim : claims) {
     CO_TRY_VOID(co_await check_ahead(domain, claim.signed_at));
   }
@@ -94,7 +93,7 @@ Authenticator::Latest Authenticator::read_ahead(const std::string& text) {
   Latest latest;
   for (const auto& [host, time] : json::parse_object(text).value_or(json::object()))
     if (time.is_int64()) {
-      WallTime& of_domain = latest[domain_of(host)];  // an older version wrote hosts
+      WallTime& of_domain = latest[ring::domain_of(host)];  // an older version wrote hosts
       of_domain = std::max(of_domain, WallTime(Duration(time.get_int64())));
     }
   return latest;

@@ -8,7 +8,6 @@ namespace tagring::federation {
 namespace {
 
 constexpr Duration kFlightTime = std::chrono::minutes(2);
-constexpr std::uint64_t kRequests = 2;  // for a document, where a form of signature is refused
 
 std::size_t weight(const fediverse::RemoteActor& actor) {
   return actor.id.size() + actor.inbox.size() + actor.shared_inbox.size() + actor.followers.size() +
@@ -22,32 +21,41 @@ void RemoteKeys::note_known(const std::string& actor, const IpAddress& peer) {
   budget_.note_known(peer);
 }
 
-Task<Result<std::string>> RemoteKeys::document(std::string url, bool for_known) {
+Task<Result<std::string>> RemoteKeys::document(std::string url, std::shared_ptr<Flight> flight) {
   budget::Spender host = budget_.who(host_of(url));
-  host.for_known = for_known;
-  if (budget_.take(budget::Resource::kKeyHosts, host, kRequests) > Duration::zero())
+  host.for_known = flight->for_known;
+  const auto may_ask = [this, host, flight] {
+    flight->refused = budget_.take(budget::Resource::kKeyHosts, host) > Duration::zero();
+    return !flight->refused;
+  };
+  Result<std::string> body = fail(ErrorCode::kUnavailable, "");
+  if (may_ask()) body = co_await client_.fetch_body(url, may_ask);
+  if (flight->refused)
     co_return fail(ErrorCode::kUnavailable,
                    "too many keys of " + host_of(url) + " at once; send again later");
-  Result<std::string> body = co_await client_.fetch_body(std::move(url));
-  if (body) budget_.give_back(budget::Resource::kKeyHosts, host, kRequests - 1);
   co_return body;
 }
 
-Task<Result<KeyOwner>> RemoteKeys::fetch(std::string key_id, bool for_known) {
+Task<Result<KeyOwner>> RemoteKeys::fetch(std::string key_id, std::shared_ptr<Flight> flight) {
   const std::string at = key_id.substr(0, key_id.find('#'));
-  CO_TRY(std::string body, co_await document(at, for_known));
+  CO_TRY(std::string body, co_await document(at, flight));
   Result<fediverse::KeyDocument> parsed = fediverse::parse_key_document(body, key_id);
-  // kNotFound says that the document is gone.
-  if (!parsed && parsed.error().code == ErrorCode::kNotFound)
+  if (!parsed && parsed.error().code == ErrorCode::kNotFound) {
+    revoke(key_id);
+    // kNotFound says that the document is gone.
     co_return fail(ErrorCode::kDenied, parsed.error().message);
+  }
   CO_TRY(fediverse::KeyDocument key, std::move(parsed));
   if (key.owner != at) {
     body.clear();
-    CO_TRY(body, co_await document(key.owner, for_known));
+    CO_TRY(body, co_await document(key.owner, flight));
   }
   CO_TRY(fediverse::RemoteActor actor, fediverse::parse_actor(body, key.owner));
   actor.fetched = clock_.now();
-  if (!actor.lists(key)) co_return fail(ErrorCode::kDenied, actor.id + " does not list the key " + key_id);
+  if (!actor.lists(key)) {
+    revoke(key_id);
+    co_return fail(ErrorCode::kDenied, actor.id + " does not list the key " + key_id);
+  }
   // They may be as long as the document, of which tens of thousands are remembered.
   actor.keys.clear();
   actor.key_ids.clear();
@@ -72,8 +80,14 @@ void RemoteKeys::remember(const std::string& key_id, const Result<KeyOwner>& own
   Entry entry{owner, clock_.now()};
   if (const auto it = cache_.find(key_id); it != cache_.end()) {
     if (it->second.owner) entry.refreshed = clock_.now();
-    if (!owner && owner.error().code == ErrorCode::kNotFound)
-      entry.former = it->second.owner ? std::optional(*it->second.owner) : it->second.former;
+    // Any signature that does not fit has it fetched again, so that takes away nothing.
+    const bool says_nothing = !owner && owner.error().code != ErrorCode::kNotFound;
+    if (says_nothing && known(key_id) != nullptr) {
+      it->second.refreshed = entry.refreshed;
+      it->second.stale = true;
+      return;
+    }
+    if (!owner) entry.former = it->second.owner ? std::optional(*it->second.owner) : it->second.former;
     forget(it);
   }
   entry.bytes = key_id.size() + (owner ? weight(owner->actor) : owner.error().message.size()) +
@@ -91,6 +105,10 @@ void RemoteKeys::remember(const std::string& key_id, const Result<KeyOwner>& own
   cache_.emplace(key_id, std::move(entry));
 }
 
+void RemoteKeys::revoke(const std::string& key_id) {
+  if (const auto it = cache_.find(key_id); it != cache_.end()) forget(it);
+}
+
 void RemoteKeys::forget(std::map<std::string, Entry>::iterator entry) {
   bytes_ -= entry->second.bytes;
   cache_.erase(entry);
@@ -104,15 +122,14 @@ Task<Result<KeyOwner>> RemoteKeys::fetch_once(std::string key_id, std::optional<
     if (flight->owner) co_return *flight->owner;
     co_return fail(ErrorCode::kUnavailable, "the key could not be fetched now");
   }
-  bool for_known = true;
+  const auto flight = std::make_shared<Flight>(clock_, executor_);
   if (asker && !asker->is_here()) {
     const budget::Spender who = budget_.who(*asker);
     if (budget_.take(budget::Resource::kKeyFetches, who) > Duration::zero())
       co_return fail(ErrorCode::kUnavailable,
                      "too many keys to be fetched for you at once; send again later");
-    for_known = who.known;
+    flight->for_known = who.known;
   }
-  const auto flight = std::make_shared<Flight>(clock_, executor_);
   flights_[key_id] = flight;
   struct Landing {
     RemoteKeys& keys;
@@ -125,8 +142,8 @@ Task<Result<KeyOwner>> RemoteKeys::fetch_once(std::string key_id, std::optional<
     }
   };
   const Landing landing{*this, key_id, *flight};
-  flight->owner = co_await fetch(key_id, for_known);
-  remember(key_id, *flight->owner);
+  flight->owner = co_await fetch(key_id, flight);
+  if (!flight->refused) remember(key_id, *flight->owner);
   co_return *flight->owner;
 }
 
@@ -140,8 +157,11 @@ bool RemoteKeys::is_recent(const Entry& entry, bool refresh) const {
 Task<Result<KeyOwner>> RemoteKeys::owner_of_key(std::string key_id, bool refresh,
                                                 std::optional<IpAddress> asker) {
   const auto it = cache_.find(key_id);
-  if (it != cache_.end() && is_recent(it->second, refresh)) co_return it->second.owner;
-  co_return co_await fetch_once(std::move(key_id), asker);
+  if (it == cache_.end() || !is_recent(it->second, refresh))
+    co_return co_await fetch_once(std::move(key_id), asker);
+  if (refresh && it->second.stale)
+    co_return fail(ErrorCode::kUnavailable, "the key could not be fetched again; send again later");
+  co_return it->second.owner;
 }
 
 }  // namespace tagring::federation

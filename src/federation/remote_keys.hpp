@@ -33,9 +33,10 @@ class RemoteKeys {
         workers_(runtime.workers) {}
 
   // `refresh` fetches again, for rotated keys; at most once a minute, however young what is known is.
-  // Failures are remembered for a minute too, so that nobody can make us hammer a host. Who asks for a key
-  // that is being fetched waits for it. `asker`, who sent the request that names the key, pays for a fetch,
-  // and so does the host: kUnavailable where either has nothing left.
+  // Failures are remembered for a minute too, so that nobody can make us hammer a host; what is known stays
+  // so meanwhile, unless its server says that it is not. Who asks for a key that is being fetched waits for
+  // it. `asker`, who sent the request that names the key, pays for a fetch, and so does the host:
+  // kUnavailable where either has nothing left.
   [[nodiscard]] Task<Result<KeyOwner>> owner_of_key(std::string key_id, bool refresh,
                                                     std::optional<IpAddress> asker = {});
   // What is known of a key without asking anybody.
@@ -60,6 +61,7 @@ class RemoteKeys {
     Instant fetched;
     std::optional<KeyOwner> former = {};
     std::optional<Instant> refreshed = {};  // fetched although it was known
+    bool stale = false;                     // in vain
     std::size_t bytes = 0;
   };
   // Ends for all who wait, however it ends for who fetches.
@@ -68,11 +70,14 @@ class RemoteKeys {
     queues::Alarm landed;
     std::optional<Result<KeyOwner>> owner;
     bool over = false;
+    bool for_known = true;
+    bool refused = false;  // by a budget: nobody was asked
   };
   Task<Result<KeyOwner>> fetch_once(std::string key_id, std::optional<IpAddress> asker);
-  Task<Result<KeyOwner>> fetch(std::string key_id, bool for_known);
-  Task<Result<std::string>> document(std::string url, bool for_known);
+  Task<Result<KeyOwner>> fetch(std::string key_id, std::shared_ptr<Flight> flight);
+  Task<Result<std::string>> document(std::string url, std::shared_ptr<Flight> flight);
   void remember(const std::string& key_id, const Result<KeyOwner>& owner);
+  void revoke(const std::string& key_id);
   void forget(std::map<std::string, Entry>::iterator entry);
   [[nodiscard]] bool is_recent(const Entry& entry, bool refresh) const;
 

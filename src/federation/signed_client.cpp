@@ -67,9 +67,10 @@ Task<Result<HttpResponse>> SignedClient::send_anywhere(HttpCall call, SignAs as)
 
 Task<Result<HttpResponse>> SignedClient::signed_call(std::string method, std::string url, std::string body,
                                                      std::string key_id,
-                                                     std::optional<std::string> synchronization) {
+                                                     std::optional<std::string> synchronization,
+                                                     Within within) {
   CO_TRY(Url parsed, Url::parse(url));
-  HttpCall call(std::move(method), std::move(parsed), clock_.now() + kTimeout);
+  HttpCall call(std::move(method), std::move(parsed), within.deadline);
   call.headers.add("Accept", kAccept);
   if (!body.empty()) call.headers.add("Content-Type", "application/activity+json");
   if (synchronization) call.headers.add(std::string(followers::kHeaderName), std::move(*synchronization));
@@ -77,6 +78,8 @@ Task<Result<HttpResponse>> SignedClient::signed_call(std::string method, std::st
   const std::string origin = call.url.origin();
   std::optional<HttpResponse> first;
   for (const signatures::SignatureForm form : forms_.forms(origin, call.url.target.contains('?'))) {
+    if (within.may_ask && !within.may_ask())
+      co_return fail(ErrorCode::kUnavailable, call.url.host + " is not asked more than that now");
     CO_TRY(HttpResponse response, co_await send_anywhere(call, {key_id, form}));
     hosts_.note(call.url.host, call.method, response);
     if (!may_dislike_signature(response.status)) {
@@ -92,7 +95,7 @@ Task<Result<HttpResponse>> SignedClient::signed_call(std::string method, std::st
 Task<Result<HttpResponse>> SignedClient::deliver(std::string inbox, std::string body,
                                                  std::optional<std::string> synchronization) {
   co_return co_await signed_call("POST", std::move(inbox), std::move(body), identity_.key_id(),
-                                 std::move(synchronization));
+                                 std::move(synchronization), {.deadline = clock_.now() + kTimeout});
 }
 
 Task<Result<json::object>> SignedClient::ask(std::string url, json::object question) {
@@ -105,20 +108,27 @@ Task<Result<json::object>> SignedClient::ask(std::string url, json::object quest
 Task<Result<HttpResponse>> SignedClient::deliver_as(std::string actor, std::string inbox, std::string body,
                                                     std::optional<std::string> synchronization) {
   co_return co_await signed_call("POST", std::move(inbox), std::move(body), actor + "#main-key",
-                                 std::move(synchronization));
+                                 std::move(synchronization), {.deadline = clock_.now() + kTimeout});
 }
 
-Task<Result<std::string>> SignedClient::fetch_body(std::string url) {
-  CO_TRY(Document document, co_await fetch(std::move(url)));
+Task<Result<std::string>> SignedClient::fetch_body(std::string url, MayAskMore may_ask_more) {
+  CO_TRY(Document document, co_await fetch(std::move(url), std::move(may_ask_more)));
   co_return std::move(document.body);
 }
 
-Task<Result<SignedClient::Document>> SignedClient::fetch(std::string url) {
+Task<Result<SignedClient::Document>> SignedClient::fetch(std::string url, MayAskMore may_ask_more) {
   const Instant asked = clock_.now();
+  std::uint64_t requests = 0;
+  const auto may_ask = [&] {
+    if (requests > 0 && may_ask_more && !may_ask_more()) return false;
+    ++requests;
+    return true;
+  };
   for (int redirects = 0; redirects <= kRedirectsMax; ++redirects) {
     if (!hosts_.may_fetch(host_of(url)))
       co_return fail(ErrorCode::kUnavailable, host_of(url) + " asked not to be asked for a while");
-    Result<HttpResponse> answer = co_await signed_call("GET", url, "", identity_.key_id(), std::nullopt);
+    Result<HttpResponse> answer =
+        co_await signed_call("GET", url, "", identity_.key_id(), std::nullopt, {asked + kTimeout, may_ask});
     if (!answer) {
       // Strangers name whom this node asks, and are told what comes of it: not what its own network knows.
       log_.debug("not_fetched", {{"url", url}, {"because", answer.error().message}});
@@ -144,7 +154,7 @@ Task<Result<SignedClient::Document>> SignedClient::fetch(std::string url) {
       CO_TRY(url, within_server(url, *link));
       continue;
     }
-    co_return Document{std::move(response.body), asked - cached_for(response)};
+    co_return Document{std::move(response.body), asked - cached_for(response), requests};
   }
   co_return fail(ErrorCode::kInvalid, url + ": too many redirects");
 }

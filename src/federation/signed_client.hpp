@@ -1,8 +1,10 @@
 // Signed requests of this node to others: documents fetched, activities delivered. What is refused with 400
 // or 401 is sent again in other forms of signature (see SignatureFormCache), all within the time for one
-// request; if all are refused, the first answer counts.
+// request, as a whole fetch is; if all are refused, the first answer counts.
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -42,16 +44,20 @@ class SignedClient {
   // kNotFound for 404 and 410; kDenied for other 4xx, but for those about time and load (kUnavailable), and
   // for redirects to other servers. kUnavailable at once for a server that asked to be left alone for a
   // while. What it says of itself is for the caller to check.
-  [[nodiscard]] Task<Result<std::string>> fetch_body(std::string url);
+  // A fetch may take several requests: before each but the first `may_ask_more` is asked, if there is one,
+  // and where it says no, the fetch ends with kUnavailable.
+  using MayAskMore = std::function<bool()>;
+  [[nodiscard]] Task<Result<std::string>> fetch_body(std::string url, MayAskMore may_ask_more = {});
   struct Document {
     std::string body;
     // It says what holds at some time since then. Mastodon answers from a cache of three minutes, whatever
     // changed, and says so (`max-age`).
     Instant as_of;
+    std::uint64_t requests = 1;
   };
   // No cache is taken to be older than this.
   static constexpr Duration kCachedMax = std::chrono::minutes(5);
-  [[nodiscard]] Task<Result<Document>> fetch(std::string url);
+  [[nodiscard]] Task<Result<Document>> fetch(std::string url, MayAskMore may_ask_more = {});
   // Delivers an activity. Any HTTP status is a value; see was_accepted. `synchronization` is the value of the
   // header Collection-Synchronization, if there is to be one.
   [[nodiscard]] Task<Result<HttpResponse>> deliver(std::string inbox, std::string body,
@@ -69,8 +75,13 @@ class SignedClient {
   [[nodiscard]] Task<Result<HttpResponse>> send(HttpCall call, SignAs as);
 
  private:
+  struct Within {
+    Instant deadline;
+    MayAskMore may_ask = {};
+  };
   Task<Result<HttpResponse>> signed_call(std::string method, std::string url, std::string body,
-                                         std::string key_id, std::optional<std::string> synchronization);
+                                         std::string key_id, std::optional<std::string> synchronization,
+                                         Within within);
   Task<Result<HttpResponse>> send_anywhere(HttpCall call, SignAs as);
 
   const Identity& identity_;

@@ -97,7 +97,10 @@ Result<Content> parse_update(const Source& source) {
     return update;
   }
   TRY(Content content, parse_post<Update>(source));
-  if (auto* update = std::get_if<Update>(&content)) update->is_signed = is_signed(source);
+  if (auto* update = std::get_if<Update>(&content)) {
+    update->is_signed = is_signed(source);
+    if (!update->note.updated) update->note.told = from_rfc3339(json::text_of(source.object, "published"));
+  }
   return content;
 }
 
@@ -169,6 +172,7 @@ Result<Content> parse_undo(const Source& source) {
   }
   if (follow) {
     TRY(FollowRef ref, parse_follow_ref(*source.only_object(), source.limits));
+    if (ref.objects.empty()) return UndoById{std::move(ref.id)};
     return UndoFollow{std::move(ref)};
   }
   TRY(std::vector<PostRef> posts, parse_posts(source, json::find(*o, "object")));

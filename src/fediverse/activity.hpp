@@ -55,7 +55,7 @@ struct FollowRef {
   std::string follower = {};         // may be empty: then whoever it is
 };
 struct UndoFollow {
-  FollowRef follow;
+  FollowRef follow;  // has objects
 };
 struct UndoAnnounce {
   std::string announce_id;  // may be empty

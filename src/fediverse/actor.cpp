@@ -111,6 +111,18 @@ std::string words_of(const json::object& actor) {
   return words;
 }
 
+// GoToSocial and Misskey have a flag for it. Misskey also hides posts before a time, or from some age on, or
+// leaves them to followers: all of an account is taken so, since a history is of what gets old.
+bool hides_from_web(const json::object& actor) {
+  const auto has_number = [&](std::string_view key) {
+    const json::value* v = json::find(actor, key);
+    return v != nullptr && v->is_number();
+  };
+  return json::get_flag(actor, "hidesToPublicFromUnauthedWeb") ||
+         json::get_flag(actor, "_misskey_requireSigninToViewContents") ||
+         has_number("_misskey_makeNotesFollowersOnlyBefore") || has_number("_misskey_makeNotesHiddenBefore");
+}
+
 }  // namespace
 
 Wishes wishes_of(const RemoteActor& actor) {
@@ -119,8 +131,7 @@ Wishes wishes_of(const RemoteActor& actor) {
 }
 
 bool is_for_everybody(const json::object& actor) {
-  const auto says = [&](std::string_view key) { return json::get_flag(actor, key); };
-  return !says("suspended") && !says("hidesToPublicFromUnauthedWeb") && !refuses(words_of(actor));
+  return !json::get_flag(actor, "suspended") && !hides_from_web(actor) && !refuses(words_of(actor));
 }
 
 bool RemoteActor::lists(const KeyDocument& key) const {
@@ -155,10 +166,9 @@ Result<RemoteActor> parse_actor(const json::object& o, std::string_view url) {
   if (actor.preferred_username.size() > kUsernameSizeMax) actor.preferred_username.clear();
   actor.refuses = refuses(words_of(o));
   actor.is_node = json::get_int(o, kNodeMark) == 1;
-  actor.manually_approves_followers = get_bool(o, "manuallyApprovesFollowers").value_or(false);
   actor.indexable = get_bool(o, "indexable");
   actor.suspended = get_bool(o, "suspended").value_or(false);
-  actor.hides_from_web = get_bool(o, "hidesToPublicFromUnauthedWeb").value_or(false);
+  actor.hides_from_web = hides_from_web(o);
   TRY_VOID(parse_keys(o, kPublicKey, actor));
   TRY_VOID(parse_keys(o, kMultikey, actor));
   return actor;

@@ -31,15 +31,14 @@ struct RemoteActor {
   std::string id;
   std::string type;  // Person, Service, Application, Group or Organization
   std::string inbox;
-  std::string shared_inbox;        // empty if there is none on the actor's server
-  std::string followers;           // empty if there is none on the actor's server
-  std::string preferred_username;  // may be empty
-  bool refuses = false;            // to be found, by a word in its profile (consent.hpp)
-  bool manually_approves_followers = false;
+  std::string shared_inbox;          // empty if there is none on the actor's server
+  std::string followers;             // empty if there is none on the actor's server
+  std::string preferred_username;    // may be empty
+  bool refuses = false;              // to be found, by a word in its profile (consent.hpp)
   bool is_node = false;              // a node of a hashtag network: it says so in its document
   std::optional<bool> indexable;     // FEP-5feb: absent means no
   bool suspended = false;            // by the moderators of its server (Mastodon)
-  bool hides_from_web = false;       // posts are not for who is not logged in (GoToSocial)
+  bool hides_from_web = false;       // posts are not for who is not logged in (GoToSocial, Misskey)
   std::vector<KeyDocument> keys;     // given whole
   std::vector<std::string> key_ids;  // given by their ids, in documents of their own
   Instant fetched = {};              // for who fetches it to note
@@ -59,7 +58,7 @@ struct RemoteActor {
 Wishes wishes_of(const RemoteActor& actor);
 
 // Posts of that actor (its document) may be shown to anybody: it has none of these words, is not suspended,
-// and does not hide its posts from who is not logged in (GoToSocial: hidesToPublicFromUnauthedWeb). A node
+// and does not hide its posts, or the old ones, from who is not logged in (GoToSocial, Misskey). A node
 // fetches with its own signature, so it could read for others what they could not.
 bool is_for_everybody(const json::object& actor);
 

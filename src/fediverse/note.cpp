@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <fmt/format.h>
-#include <map>
+#include <set>
 
 #include "base/bytes.hpp"
 #include "fediverse/vocabulary.hpp"
@@ -17,14 +17,19 @@ constexpr std::array<std::string_view, 8> kPostTypes = {"Note",  "Article", "Que
                                                         "Video", "Image",   "Audio",    "Event"};
 constexpr Duration kSkewMax = std::chrono::minutes(5);
 
-// Nothing was posted later than now or before 1970. A time that says so is moved, not refused: it may have
+// Nothing was posted before 1970 or later than now. A time that says so is moved, not refused: it may have
 // passed another node whose clock differs a little.
-std::optional<WallTime> parse_time(const json::object& o, std::string_view key, WallTime now) {
+std::optional<WallTime> get_time(const json::object& o, std::string_view key) {
   const std::optional<std::string> text = json::get_string(o, key);
   const std::optional<WallTime> time = text ? from_rfc3339(*text) : std::nullopt;
-  if (time && *time > now + kSkewMax) return now;
-  if (time && *time < WallTime()) return WallTime();
-  return time;
+  return time ? std::optional(std::max(*time, WallTime())) : std::nullopt;
+}
+
+bool is_to_come(WallTime time, WallTime now) { return time > now + kSkewMax; }
+
+std::optional<WallTime> parse_time(const json::object& o, std::string_view key, WallTime now) {
+  const std::optional<WallTime> time = get_time(o, key);
+  return time && is_to_come(*time, now) ? now : time;
 }
 
 // The last segment of a tag's page: "https://host/tags/caf%C3%A9" is about #café.
@@ -37,20 +42,17 @@ std::string name_from_href(const json::object& entry) {
   return percent_decode(path.substr(path.rfind('/') + 1)).value_or("");
 }
 
-using SpelledTags = std::map<Tag, std::string>;  // the first spelling of each
-
 // The first of them, if there are too many: no server is to be refused for what its people write.
-SpelledTags parse_tags(const json::object& o, const ParseLimits& limits) {
-  SpelledTags tags;
+std::set<Tag> parse_tags(const json::object& o, const ParseLimits& limits) {
+  std::set<Tag> tags;
   if (!limits.with_tags) return tags;
   std::size_t hashtags = 0;
   json::for_each(json::find(o, "tag"), [&](const json::value& v) {
     if (!v.is_object() || hashtags == limits.tags_max || !has_type(v.get_object(), "Hashtag")) return;
     ++hashtags;
-    std::string spelling = json::text_of(v.get_object(), "name");
-    if (spelling.empty()) spelling = name_from_href(v.get_object());
-    const Result<Tag> tag = Tag::parse(spelling);
-    if (tag) tags.emplace(*tag, spelling.starts_with('#') ? spelling.substr(1) : spelling);
+    std::string name = json::text_of(v.get_object(), "name");
+    if (name.empty()) name = name_from_href(v.get_object());
+    if (Result<Tag> tag = Tag::parse(name)) tags.insert(*std::move(tag));
   });
   return tags;
 }
@@ -58,13 +60,13 @@ SpelledTags parse_tags(const json::object& o, const ParseLimits& limits) {
 // Adds the hashtags that are addressed by their URIs, as actors are, while there is room. Only what stands in
 // the post itself counts: others fetch the post to see whether it has the hashtag, and never see the activity
 // around it.
-void add_addressed(const json::object& o, const ParseLimits& limits, SpelledTags& tags) {
+void add_addressed(const json::object& o, const ParseLimits& limits, std::set<Tag>& tags) {
   if (!limits.with_tags) return;
   for (const std::string_view key : {"to", "cc", "audience"}) {
     json::for_each(json::find(o, key), [&](const json::value& v) {
       const std::string id = json::id_of(v);
       if (tags.size() >= limits.tags_max || !is_hashtag_uri(id)) return;
-      if (const Result<Tag> tag = parse_hashtag_uri(id)) tags.emplace(*tag, tag->canonical());
+      if (Result<Tag> tag = parse_hashtag_uri(id)) tags.insert(*std::move(tag));
     });
   }
 }
@@ -142,17 +144,16 @@ Result<Note> parse_note(const json::object& o, const std::string& actor, WallTim
   }
   note.author = actor;
   note.type = *std::ranges::find_if(kPostTypes, [&](std::string_view type) { return has_type(o, type); });
-  note.published = parse_time(o, "published", now).value_or(now);
+  const std::optional<WallTime> published = get_time(o, "published");
+  note.is_dated = published && !is_to_come(*published, now);
+  note.published = note.is_dated ? *published : now;
   note.updated = parse_time(o, "updated", now);
   note.visibility = parse_visibility(o, actor);
   note.in_reply_to = json::id_of(o, "inReplyTo");
   note.may_be_announced = parse_may_be_announced(o);
-  SpelledTags tags = parse_tags(o, limits);
+  std::set<Tag> tags = parse_tags(o, limits);
   add_addressed(o, limits, tags);
-  for (auto& [tag, spelling] : tags) {
-    note.tags.push_back(tag);
-    note.spellings.push_back(std::move(spelling));
-  }
+  note.tags.assign(tags.begin(), tags.end());
   return note;
 }
 
@@ -177,7 +178,7 @@ Result<PostRef> parse_post_ref(const json::value& v, WallTime now, const ParseLi
     }
   }
   post.published = parse_time(o, "published", now);
-  for (const auto& [tag, spelling] : parse_tags(o, limits)) post.tags.push_back(tag);
+  for (const Tag& tag : parse_tags(o, limits)) post.tags.push_back(tag);
   post.indexable = json::get_flag(o, "indexable");
   post.updated = parse_time(o, "updated", now);
   if (const json::object* copy = json::get_object(o, "signed")) post.signed_copy = parse_signed_copy(*copy);

@@ -34,13 +34,17 @@ struct Note {
   WallTime published;
   std::optional<WallTime> updated;
   Visibility visibility = Visibility::kDirect;
-  std::vector<Tag> tags;               // sorted, each once; also those addressed by their URIs
-  std::vector<std::string> spellings;  // of tags[i], as the author wrote it, without '#'
-  std::string in_reply_to;             // empty if it is no reply
+  std::vector<Tag> tags;    // sorted, each once; also those addressed by their URIs
+  std::string in_reply_to;  // empty if it is no reply
   // Everybody may boost it without being asked (GoToSocial: interactionPolicy.canAnnounce).
   bool may_be_announced = true;
   // It says what held at some time since then: caches may show it. What a server sends is new.
   WallTime as_of = WallTime::max();
+  // When the Update that brings it was made, if that says so where the post does not.
+  std::optional<WallTime> told = {};
+  // It says when it was published. Else, or where that is still to come, it is taken for published when it is
+  // read: by each who reads it at another time.
+  bool is_dated = true;
 };
 
 // A post that somebody names. Whatever is beside the URI is that somebody's word.

@@ -24,6 +24,14 @@ const json::value* present(const json::object& o, std::string_view key) {
   return v == nullptr || v->is_null() ? nullptr : v;
 }
 
+// Says only how many there are, as collections do that are nobody's business; but Fedify leaves out an empty
+// list, too, and counts followers of all servers.
+bool says_only_how_many(const json::object& o) {
+  const bool shows = present(o, "orderedItems") != nullptr || present(o, "items") != nullptr ||
+                     present(o, "next") != nullptr;
+  return !shows && json::get_int(o, "totalItems").value_or(0) > 0;
+}
+
 }  // namespace
 
 // Reads the documents; only here is JSON known, so that no user of the header needs it.
@@ -33,8 +41,10 @@ class Listing::Reader {
 
   void document(const json::object& o) {
     if (!is_collection(o)) return listing_.fail("not a collection");
-    const json::value* first = listing_.in_pages_ ? nullptr : present(o, "first");
+    const bool is_root = !listing_.in_pages_;
+    const json::value* first = is_root ? present(o, "first") : nullptr;
     listing_.in_pages_ = true;
+    listing_.only_counts_ = listing_.only_counts_ || (first == nullptr && is_root && says_only_how_many(o));
     if (first == nullptr) return page(o);
     if (!first->is_object()) return follow(*first);
     if (!is_collection(first->get_object())) return listing_.fail("first page is not a collection");

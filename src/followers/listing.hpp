@@ -31,8 +31,9 @@ struct ListingLimits {
 //
 // It reads what servers send: Collection and OrderedCollection, with `items` or `orderedItems`, of ids or of
 // objects with one, a single one outside a list; or in pages that `first` gives by name or whole, and then
-// what else is in the root does not count. No items at all are an empty list. A document's `id` need not be
-// the URL that it came from.
+// what else is in the root does not count. No items at all are an empty list (but see only_counts()), and
+// `totalItems` does not count, since some mean all followers by it. A document's `id` need not be the URL
+// that it came from.
 class Listing {
  public:
   // `url` has passed check_header. Every page must be under the same authority.
@@ -49,6 +50,9 @@ class Listing {
   // In the order and with the repetitions of the documents; nothing until all is read, and for ever after a
   // failure.
   [[nodiscard]] std::optional<std::span<const std::string>> items() const;
+  // There is no list, but a count: of all followers, where none is the receiver's, or of what is not shown.
+  // Only a signed digest tells which: without one it is no empty list.
+  [[nodiscard]] bool only_counts() const { return only_counts_; }
   // What went wrong; empty if nothing did. For the log.
   [[nodiscard]] std::string_view problem() const { return problem_; }
 
@@ -61,6 +65,7 @@ class Listing {
   std::set<std::string> visited_;
   std::size_t pages_ = 0;
   bool in_pages_ = false;
+  bool only_counts_ = false;
   std::vector<std::string> items_;
   std::string_view problem_;
 };

@@ -1,25 +1,27 @@
 #include "followers/throttle.hpp"
 
 #include <optional>
+#include <utility>
 
 #include "followers/authority.hpp"
 
 namespace tagring::followers {
 
-bool Throttle::start(const std::string& actor, std::chrono::milliseconds now) {
+bool Throttle::start(const std::string& actor, std::chrono::milliseconds now, std::string group) {
   cool_down(now);
   const std::optional<Authority> server = Authority::of(actor);
   if (!server || senders_.contains(actor)) return false;
   if (running_ >= limits_.concurrent_max || senders_.size() >= limits_.senders_max) return false;
-  if (const auto it = servers_.find(server->text()); it != servers_.end()) {
+  if (group.empty()) group = server->text();
+  if (const auto it = servers_.find(group); it != servers_.end()) {
     if (it->second.senders >= limits_.per_server || it->second.running >= limits_.per_server_running)
       return false;
   }
-  Server& counts = servers_[server->text()];
+  Server& counts = servers_[group];
   ++counts.senders;
   ++counts.running;
   ++running_;
-  senders_.emplace(actor, Sender{server->text()});
+  senders_.emplace(actor, Sender{std::move(group)});
   cooling_.emplace_back(now, actor);
   return true;
 }

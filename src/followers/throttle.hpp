@@ -11,7 +11,7 @@ namespace tagring::followers {
 
 struct ThrottleLimits {
   std::chrono::milliseconds cooldown = std::chrono::minutes(15);
-  std::size_t per_server = 20;  // actors of one server within a cooldown
+  std::size_t per_server = 20;  // actors of one server, or group, within a cooldown
   std::size_t per_server_running = 1;
   std::size_t concurrent_max = 4;    // all together
   std::size_t senders_max = 10'000;  // remembered within a cooldown
@@ -25,8 +25,10 @@ class Throttle {
   explicit Throttle(ThrottleLimits limits = {}) : limits_(limits) {}
 
   // True if a synchronisation with `actor` may begin now: then call finish() when it has ended, however it
-  // ended. `now` is time since any fixed point, of a clock that does not go back.
-  [[nodiscard]] bool start(const std::string& actor, std::chrono::milliseconds now);
+  // ended. `now` is time since any fixed point, of a clock that does not go back. `group`: with whom the
+  // actor counts as of one server, such as its registered domain, below which names cost nothing; empty: with
+  // whoever has its scheme, host and port.
+  [[nodiscard]] bool start(const std::string& actor, std::chrono::milliseconds now, std::string group = {});
   void finish(const std::string& actor);
 
   [[nodiscard]] std::size_t running() const { return running_; }

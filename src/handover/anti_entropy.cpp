@@ -1,5 +1,7 @@
 #include "handover/anti_entropy.hpp"
 
+#include <map>
+
 namespace tagring::handover {
 namespace {
 
@@ -50,12 +52,13 @@ Task<void> AntiEntropy::reconcile_all() {
     const std::optional<Segment> serving = vserver->serving();
     if (serving) work.push_back({vserver->self(), *serving});
   }
+  std::map<std::string, storage::Disputes::Heard> heard;  // by origin
   for (const Work& part : work) {
     const Transfer::Sources known =
         co_await transfer_.sources(Ring::kStorage, part.requester.id, part.positions);
     for (const auto& [origin, copies] : known.copies) {
       for (const Segment& keys : key_segments(part.positions, kept_.copies())) {
-        const Result<void> done = co_await reconcile_with(origin, part.requester, keys);
+        const Result<void> done = co_await reconcile_with(origin, part.requester, keys, &heard[origin]);
         if (!done) log_.debug("reconciling_failed", {{"with", origin}, {"because", done.error().message}});
       }
     }
@@ -77,17 +80,18 @@ Task<Result<std::vector<Difference>>> AntiEntropy::ask_replica(std::string origi
     for (const storage::HistoryEntry& entry : difference.entries) {
       CO_TRY_VOID(check_item(keys, entry.partition));
     }
-    kept_.leave_out_moved(&difference.entries);
+    kept_.leave_out_misplaced(&difference.entries);
   }
   co_return differences;
 }
 
-Task<Result<void>> AntiEntropy::reconcile_with(std::string origin, ring::Contact requester, Segment keys) {
+Task<Result<void>> AntiEntropy::reconcile_with(std::string origin, ring::Contact requester, Segment keys,
+                                               storage::Disputes::Heard* heard) {
   const storage::AskReplica ask = [&](std::vector<Comparison> asked) {
     return ask_replica(origin, requester, keys, std::move(asked));
   };
   const storage::HearReplica hear = [&](std::vector<storage::HistoryEntry> entries) {
-    return disputes_.hear(std::move(entries), origin);
+    return disputes_.hear(std::move(entries), origin, heard);
   };
   for (const HourRange& range : hour_ranges(keys)) {
     CO_TRY(const storage::Reconciled done,

@@ -48,7 +48,8 @@ class AntiEntropy {
   Task<Result<std::vector<storage::Difference>>> ask_replica(std::string origin, ring::Contact requester,
                                                              Segment keys,
                                                              std::vector<storage::Comparison> asked);
-  Task<Result<void>> reconcile_with(std::string origin, ring::Contact requester, Segment keys);
+  Task<Result<void>> reconcile_with(std::string origin, ring::Contact requester, Segment keys,
+                                    storage::Disputes::Heard* heard);
 
   Options options_;
   overlay::RingService& rings_;

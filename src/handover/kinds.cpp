@@ -149,6 +149,25 @@ Task<Result<void>> SetsKind::absorb(Request* request, std::string /*origin*/, js
 
 // --- history -----------------------------------------------------------------------------------------------
 
+json::array to_items(const std::vector<storage::HistoryEntry>& entries, const storage::Disputes& disputes) {
+  json::array items = storage::to_json(entries, true);
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    if (disputes.is_hearsay(entries[i])) items[i].as_object()["heard"] = true;
+  }
+  return items;
+}
+
+std::vector<storage::HistoryEntry> take_heard(const json::array& items,
+                                              std::vector<storage::HistoryEntry>* entries) {
+  std::vector<storage::HistoryEntry> heard;
+  for (std::size_t i = entries->size(); i-- > 0;) {
+    if (!json::get_flag(items[i].get_object(), "heard")) continue;
+    heard.push_back(std::move((*entries)[i]));
+    entries->erase(entries->begin() + static_cast<std::ptrdiff_t>(i));
+  }
+  return heard;
+}
+
 Task<Result<json::object>> HistoryKind::page(Request request) {
   CO_TRY(std::optional<storage::HistoryCursor> after, cursor_of(request.after));
   std::optional<redundancy::Partition> after_partition;
@@ -159,11 +178,7 @@ Task<Result<json::object>> HistoryKind::page(Request request) {
          co_await kept_.history().segment(request.segment, std::move(after_partition), std::move(after),
                                           page_size()));
   if (entries.empty()) reads_.note(request.segment);
-  json::array items = storage::to_json(entries, true);
-  for (std::size_t i = 0; i < entries.size(); ++i) {
-    if (disputes_.is_hearsay(entries[i])) items[i].as_object()["heard"] = true;
-  }
-  co_return json::object{{"items", std::move(items)}};
+  co_return json::object{{"items", to_items(entries, disputes_)}};
 }
 
 Task<Result<void>> HistoryKind::absorb(Request* request, std::string origin, json::array items) {
@@ -183,19 +198,11 @@ Task<Result<void>> HistoryKind::absorb(Request* request, std::string origin, jso
   }
   request->after_tag = last->name();
   request->after = after->text();
-  // What the other one has only heard is not its word: who says the same may be whom it heard.
-  std::vector<storage::HistoryEntry> heard;
-  for (std::size_t i = entries.size(); i-- > 0;) {
-    const json::value* mark = json::find(list.get_array()[i].get_object(), "heard");
-    if (mark == nullptr || !mark->is_bool() || !mark->get_bool()) continue;
-    heard.push_back(std::move(entries[i]));
-    entries.erase(entries.begin() + static_cast<std::ptrdiff_t>(i));
-  }
-  kept_.leave_out_moved(&entries);
-  kept_.leave_out_moved(&heard);
-  // More than half of those who may have it, since as many as half may lie together.
-  const std::size_t half = std::min<std::size_t>(request->sources, kept_.copies()) / 2;
-  const std::size_t enough = std::max<std::size_t>(2, half + 1);
+  std::vector<storage::HistoryEntry> heard = take_heard(list.get_array(), &entries);
+  kept_.leave_out_misplaced(&entries);
+  kept_.leave_out_misplaced(&heard);
+  const std::size_t sources = std::min<std::size_t>(request->sources, kept_.copies());
+  const std::size_t enough = storage::Disputes::enough_of(sources);
   CO_TRY_VOID(co_await disputes_.adopt(std::move(heard), storage::Disputes::kNobody, enough));
   co_return co_await disputes_.adopt(std::move(entries), std::move(origin), enough);
 }
@@ -215,7 +222,7 @@ Task<Result<json::object>> PartitionKind::page(Request request) {
   CO_TRY(std::optional<storage::HistoryCursor> after, cursor_of(request.after));
   CO_TRY(const storage::HistoryPage page, co_await history_.page(partition, std::move(after), page_size()));
   if (page.entries.size() < page_size()) kept_.note_handed(partition);
-  co_return json::object{{"items", storage::to_json(page.entries, true)}, {"version", version}};
+  co_return json::object{{"items", to_items(page.entries, disputes_)}, {"version", version}};
 }
 
 // --- leaving -----------------------------------------------------------------------------------------------

@@ -21,10 +21,7 @@ Task<HttpResponse> MissedAnswers::answer(HttpRequest request) {
   if (!body) co_return error_response(body.error());
   const Result<json::object> page = co_await page_of(std::move(*body), sender->actor.id);
   if (!page) co_return error_response(page.error());
-  HttpResponse response;
-  response.headers.add("Content-Type", "application/json");
-  response.body = json::serialize(*page);
-  co_return response;
+  co_return json_response(*page);
 }
 
 Task<Result<json::object>> MissedAnswers::page_of(json::object request, std::string follower) {

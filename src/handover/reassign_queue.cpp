@@ -11,11 +11,11 @@ constexpr std::size_t kTimesOwed = 10;  // so many times that: a year of history
 constexpr Duration kSaveRetry = std::chrono::seconds(1);
 }  // namespace
 
-ReassignQueue::ReassignQueue(delivery::Store& store, storage::HistoryStore& history,
+ReassignQueue::ReassignQueue(delivery::Store& store, storage::Disputes& disputes,
                              delivery::OwnerQueue& outbox, Options options, ReadSegments& reads,
                              const Runtime& runtime)
     : store_(store),
-      history_(history),
+      disputes_(disputes),
       outbox_(outbox),
       options_(std::move(options)),
       reads_(reads),
@@ -151,15 +151,17 @@ Task<bool> ReassignQueue::history(Segment keys) {
   std::optional<storage::HistoryCursor> after;
   for (;;) {
     const Result<std::vector<storage::HistoryEntry>> page =
-        co_await history_.segment(keys, last, after, options_.rows);
+        co_await disputes_.history().segment(keys, last, after, options_.rows);
     if (!page || page->empty()) co_return page.has_value();
     last = page->back().partition;
     after = storage::HistoryCursor::of(page->back());
     std::vector<delivery::TagEvent> events;
     for (const storage::HistoryEntry& entry : *page) {
+      // Nobody has signed that, and the node of the post's server would be believed. A post that was only
+      // heard is owed: whoever it is from has seen it read to its end, and owes it no more.
+      if (entry.removed && disputes_.is_hearsay(entry)) continue;
       events.push_back({entry.partition.tag, entry.removed ? delivery::Op::kRemove : delivery::Op::kAdd,
-                        entry.uri, entry.author, entry.published, true, "",
-                        std::max(entry.changed, WallTime())});
+                        entry.uri, entry.author, entry.published, true, "", entry.changed});
     }
     const Result<void> owed = co_await outbox_.reassign(Ring::kStorage, std::move(events));
     if (!owed) co_return false;

@@ -1,8 +1,9 @@
 // Sees to it that what this node took as an owner reaches whoever owns it now (paper §5.3, §5.6): its feed,
-// and what the new owner did not fetch of its history. A new owner asks those whom it sees before and beside
-// it, for a while only; where rings merge, the vserver that owned a key a moment ago need not be among them.
-// So the old owner, who is the only one to know, owes it. What it owned and what it owes is written down
-// before it takes a post there, so that a node that dies and comes back to a smaller place still knows.
+// and what the new owner did not fetch of its history, except removals that it only heard. A new owner asks
+// those whom it sees before and beside it, for a while only; where rings merge, the vserver that owned a key
+// a moment ago need not be among them. So the old owner, who is the only one to know, owes it. What it owned
+// and what it owes is written down before it takes a post there, so that a node that dies and comes back to a
+// smaller place still knows.
 #pragma once
 
 #include <map>
@@ -15,7 +16,7 @@
 #include "handover/read_segments.hpp"
 #include "overlay/ring_service.hpp"
 #include "ring/vserver.hpp"
-#include "storage/history.hpp"
+#include "storage/disputes.hpp"
 
 namespace tagring::handover {
 
@@ -28,7 +29,7 @@ class ReassignQueue {
     std::size_t rows = 1'000;                             // read, and owed, at once
   };
 
-  ReassignQueue(delivery::Store& store, storage::HistoryStore& history, delivery::OwnerQueue& outbox,
+  ReassignQueue(delivery::Store& store, storage::Disputes& disputes, delivery::OwnerQueue& outbox,
                 Options options, ReadSegments& reads, const Runtime& runtime);
 
   // Goes on with what was owed, and owes what the node owned at places that it has given up. Before the rings
@@ -58,7 +59,7 @@ class ReassignQueue {
   Task<void> wait_for_outbox();
 
   delivery::Store& store_;
-  storage::HistoryStore& history_;
+  storage::Disputes& disputes_;
   delivery::OwnerQueue& outbox_;
   Options options_;
   ReadSegments& reads_;

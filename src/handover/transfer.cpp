@@ -5,6 +5,7 @@
 #include "base/counted.hpp"
 #include "hashtag/tag.hpp"
 #include "redundancy/partition.hpp"
+#include "redundancy/storage_place.hpp"
 #include "storage/entries_json.hpp"
 
 namespace tagring::handover {
@@ -172,7 +173,8 @@ Task<Result<json::object>> Transfer::ask(std::string origin, Request request) {
 
 Task<Result<void>> Transfer::fetch_partition(std::string origin, ring::Contact requester,
                                              redundancy::Partition from, redundancy::Partition to,
-                                             std::uint64_t version) {
+                                             std::uint64_t version, std::size_t sources) {
+  const std::size_t enough = storage::Disputes::enough_of(sources);
   const RingId key = from.key();
   Request request;
   request.ring = Ring::kStorage;
@@ -188,7 +190,8 @@ Task<Result<void>> Transfer::fetch_partition(std::string origin, ring::Contact r
     const std::int64_t known = json::get_int(page, "version").value_or(0);
     if (known < 0 || static_cast<std::uint64_t>(known) < version)
       co_return fail(ErrorCode::kBusy, origin + " may still take posts of the part");
-    CO_TRY(std::vector<storage::HistoryEntry> entries, storage::entries_from_json(json::find(page, "items")));
+    const json::value* items = json::find(page, "items");
+    CO_TRY(std::vector<storage::HistoryEntry> entries, storage::entries_from_json(items));
     const std::size_t count = entries.size();
     fetched_ += count;
     for (storage::HistoryEntry& entry : entries) {
@@ -199,7 +202,14 @@ Task<Result<void>> Transfer::fetch_partition(std::string origin, ring::Contact r
       entry.partition = to;
     }
     if (last) request.after = last->text();
-    CO_TRY_VOID(co_await disputes_.adopt(std::move(entries), origin));
+    std::vector<storage::HistoryEntry> heard = take_heard(items->get_array(), &entries);
+    for (std::vector<storage::HistoryEntry>* given : {&heard, &entries}) {
+      std::erase_if(*given, [&](const storage::HistoryEntry& entry) {
+        return !redundancy::may_be_in_partition(entry.uri, from.number, options_.storage_replicas);
+      });
+    }
+    CO_TRY_VOID(co_await disputes_.adopt(std::move(heard), storage::Disputes::kNobody, enough));
+    CO_TRY_VOID(co_await disputes_.adopt(std::move(entries), origin, enough));
     if (count < options_.page_size) co_return Result<void>();
   }
 }

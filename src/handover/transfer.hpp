@@ -60,7 +60,7 @@ class Transfer {
   // storage::Observer::fetch_partition.
   [[nodiscard]] Task<Result<void>> fetch_partition(std::string origin, ring::Contact requester,
                                                    redundancy::Partition from, redundancy::Partition to,
-                                                   std::uint64_t version);
+                                                   std::uint64_t version, std::size_t sources);
 
   // Who may hold data of a vserver's positions.
   struct Sources {

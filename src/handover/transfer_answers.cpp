@@ -47,7 +47,7 @@ Task<HttpResponse> TransferAnswers::answer(HttpRequest request) {
     // predecessor.
     const std::optional<Segment> owned = vserver->owned();
     if (owned && owned->contains(asked->requester.id) && vserver->self().id != asked->requester.id) {
-      vserver->nudge();
+      vserver->nudge_for_others();
       co_return error_response({ErrorCode::kBusy, "your place in the ring is not known here yet"});
     }
   }
@@ -61,10 +61,7 @@ Task<HttpResponse> TransferAnswers::answer(HttpRequest request) {
   }
   const Result<json::object> page = co_await kind.page(std::move(*asked));
   if (!page) co_return error_response(page.error());
-  HttpResponse response;
-  response.headers.add("Content-Type", "application/json");
-  response.body = json::serialize(*page);
-  co_return response;
+  co_return json_response(*page);
 }
 
 // Followers are nobody's business but the owners'. The requester owns all of the keys at some replica, or is

@@ -37,6 +37,15 @@ std::string connected_below(const json::array& instances, const std::string& hos
   return {};
 }
 
+// Whether the one that was asked found something else than this node at its origin, or a proxy that writes
+// another Host: when it fetched the key with which the question is signed, or when it called back.
+bool is_another_there(const Error& error, const std::string& origin) {
+  const std::string& why = error.message;
+  for (const char* said : {" answered ", " is gone", " is not an ActivityPub document"})
+    if (why.contains(fmt::format("{}/actor{}", origin, said))) return true;
+  return is_unanswered(error) && (why.starts_with("HTTP status ") || why.starts_with("Host is not a name"));
+}
+
 }  // namespace
 
 Task<void> Doctor::stop() {
@@ -112,15 +121,40 @@ Check Doctor::look_at_rings() const {
     if (patient_.rings.has_left(ring) || !patient_.rings.of(ring).is_member())
       missing += fmt::format("{}{}", missing.empty() ? "" : " and ", ring::to_string(ring));
   if (missing.empty()) return well("rings", "member of the relay ring and of the storage ring");
-  if (patient_.rings.has_left(Ring::kRelay))
-    return bad("rings", fmt::format("left the {} ring, as it was told to", missing),
-               "stop the node, and tagring.socket; started again, it joins again, unless it has moved");
+  if (patient_.rings.has_left(Ring::kRelay)) return look_at_what_left(missing);
   std::string reasons;
   for (const auto& [origin, reason] : patient_.rings.dead_ends())
     reasons += fmt::format("; {}: {}", std::string_view(origin), json::serialize(reason));
+  if (!patient_.rings.unanswered().empty())
+    reasons += fmt::format("; a member could not be called: {}", patient_.rings.unanswered());
   return bad("rings", fmt::format("not on the {} ring yet{}", missing, reasons),
              "wait a minute; then see that ring.bootstrap names nodes that run, and that this machine may "
-             "connect to their port 443");
+             "connect to port 443 of their addresses, of IPv6 and of IPv4");
+}
+
+Check Doctor::look_at_what_left(const std::string& rings) const {
+  const std::optional<json::object> moved = patient_.moving.status();
+  if (patient_.rings.is_leaving()) {
+    const std::string places = fmt::format("places still to be handed over: {}", patient_.rings.places());
+    if (moved)
+      return well("rings",
+                  fmt::format("is leaving both rings, since it has moved to {}; {}; leave it running",
+                              json::text_of(*moved, "to"), places));
+    return bad("rings", fmt::format("is leaving both rings, as it was told to; {}", places),
+               "leave it running: who stops it now takes from the network what these places own");
+  }
+  if (moved && !json::get_flag(*moved, "over"))
+    return well("rings", fmt::format("left the {} ring, since it has moved to {}; leave it running until {}",
+                                     rings, json::text_of(*moved, "to"), json::text_of(*moved, "until")));
+  const std::string found = fmt::format("left the {} ring, as it was told to", rings);
+  const std::size_t owed = patient_.owners.size();
+  if (owed > 0)
+    return bad("rings", fmt::format("{}; posts wait for owners to take them: {}", found, owed),
+               "leave it running; stop it, and tagring.socket, when none has waited for some minutes");
+  if (moved)
+    return well("rings", fmt::format("left the {} ring, since it has moved to {}; it can be switched off",
+                                     rings, json::text_of(*moved, "to")));
+  return bad("rings", found, "stop the node, and tagring.socket; started again, it joins again");
 }
 
 Task<Check> Doctor::look_from_outside(OtherNodes others) {
@@ -129,6 +163,7 @@ Task<Check> Doctor::look_from_outside(OtherNodes others) {
   std::string failures;
   bool does_one_answer = false;
   bool did_one_try = false;
+  bool did_one_find_another = false;
   for (const std::string& origin : others.origins) {
     const Result<IpAddress> seen = co_await reach_.ask(origin);
     if (seen) {
@@ -140,10 +175,18 @@ Task<Check> Doctor::look_from_outside(OtherNodes others) {
     const Result<Duration> clock = co_await reach_.clock_of(origin);
     does_one_answer = does_one_answer || clock;
     did_one_try = did_one_try || (clock && is_unanswered(seen.error()));
+    did_one_find_another =
+        did_one_find_another || (clock && is_another_there(seen.error(), patient_.config.origin()));
   }
   if (!does_one_answer)
     co_return bad("reachable", fmt::format("no other node can be asked: {}", failures),
                   "see that this machine may connect to port 443 of others; it may be that these are down");
+  // One that was answered by something has come through the firewall.
+  if (did_one_find_another)
+    co_return bad("reachable", failures,
+                  fmt::format("what answers for {} is not the node: see that the proxy in front passes that "
+                              "name on to it (docs/proxy.md), and that the DNS has {} for it",
+                              patient_.config.host, patient_.config.address.text()));
   // One that could not fetch the key with which the question is signed has tried, too.
   if (!did_one_try)
     co_return bad("reachable", fmt::format("no other node would try: {}", failures),
@@ -175,9 +218,12 @@ Task<Check> Doctor::look_at_clock(OtherNodes others) {
 
 // A forwarder that is not known hides who comes: then all visitors share the limits of one.
 Check Doctor::look_at_proxy() {
+  // Who trusts one that says nothing of visitors believes what these say themselves; and who expects a PROXY
+  // header of one that writes none hears nobody.
   constexpr const char* kAdvice =
-      "name it in listen.trusted_proxies, so that the limits count visitors and not the proxy "
-      "(docs/proxy.md)";
+      "if it is a reverse proxy of HTTP, name it in listen.trusted_proxies; if it forwards TCP and writes a "
+      "PROXY header, name it, and set listen.proxy_protocol; else, as a container's network, a tunnel or a "
+      "router that rewrites the source, name nothing, and have it keep the visitor's address (docs/proxy.md)";
   // It may be trusted meanwhile, or be gone.
   if (unknown_proxy_ && (proxies::is_in(patient_.config.trusted_proxies, *unknown_proxy_) ||
                          clock_.now() - unknown_seen_ >= kEvery))
@@ -186,6 +232,13 @@ Check Doctor::look_at_proxy() {
   if (silent_seen_)
     return bad("proxy", "a proxy that is trusted brings requests, and does not say whose they are",
                "have it add X-Forwarded-For, as docs/proxy.md shows: all visitors share the limits of one");
+  const auto is_recent = [this](std::optional<Instant> seen) {
+    return seen && clock_.now() - *seen < kEvery;
+  };
+  if (is_recent(foreign_seen_) && !is_recent(own_host_seen_))
+    return bad("proxy",
+               fmt::format("requests that are signed come with Host: {}, and are refused", foreign_host_),
+               std::string(kKeepHost));
   if (unknown_proxy_)
     return bad("proxy",
                fmt::format("a proxy at {} brings requests, and is not trusted", unknown_proxy_->text()),
@@ -194,7 +247,7 @@ Check Doctor::look_at_proxy() {
                      !proxies::is_private(patient_.config.address);
   if (hides)
     return bad("proxy", fmt::format("connections from outside seem to come from {}", seen_calling_.text()),
-               std::string(kAdvice) + ", with listen.proxy_protocol if it forwards TCP");
+               kAdvice);
   if (patient_.config.trusted_proxies.empty() && patient_.config.listen_socket.empty())
     return well("proxy", "none in front");
   return well("proxy", "those in front say who comes");
@@ -293,11 +346,22 @@ void Doctor::note_taken(const std::vector<delivery::TagEvent>& events) {
   }
 }
 
+void Doctor::note_host(const HttpRequest& request) {
+  if (!patient_.config.is_plain() || !request.headers.find("Signature")) return;
+  const std::string host = request.headers.find("Host").value_or("");
+  const bool is_own = is_own_host(patient_.config, host);
+  (is_own ? own_host_seen_ : foreign_seen_) = clock_.now();
+  if (!is_own) foreign_host_ = host;
+}
+
 void Doctor::note_request(const HttpRequest& request, bool is_probe) {
   const proxies::Networks& trusted = patient_.config.trusted_proxies;
   const bool by_socket = request.peer == IpAddress{} && !patient_.config.listen_socket.empty();
   if (by_socket || proxies::is_in(trusted, request.peer)) {
-    if (!is_probe) {
+    // Whoever is named may be in a network that is trusted, too, as a neighbour in the proxy's own.
+    const bool is_named = patient_.config.proxy_protocol ||
+                          proxies::client_of(IpAddress{}, request.headers, trusted) != IpAddress{};
+    if (!is_probe && (by_socket || !is_named)) {
       silent_seen_ = clock_.now();
       named_since_ = 0;
     }
@@ -316,12 +380,19 @@ void Doctor::note_request(const HttpRequest& request, bool is_probe) {
 
 json::object Doctor::readiness() const {
   json::array because;
-  for (const Ring ring : {Ring::kRelay, Ring::kStorage})
-    if (patient_.rings.has_left(ring) || !patient_.rings.of(ring).is_member())
-      because.emplace_back(fmt::format(
-          "{} the {} ring", patient_.rings.has_left(ring) ? "has left" : "not on", ring::to_string(ring)));
+  const bool has_moved = patient_.moving.status().has_value();
+  for (const Ring ring : {Ring::kRelay, Ring::kStorage}) {
+    const bool has_left = patient_.rings.has_left(ring);
+    // Who leaves is to be reached, by those who copy what it owns.
+    if (has_left && patient_.rings.is_leaving()) continue;
+    if (has_left ? !has_moved : !patient_.rings.of(ring).is_member())
+      because.emplace_back(
+          fmt::format("{} the {} ring", has_left ? "has left" : "not on", ring::to_string(ring)));
+  }
   if (!patient_.rings.is_reached()) because.emplace_back("no other node has reached this one lately");
-  if (machine_ != nullptr && !machine_->can_write()) because.emplace_back("cannot write to the disk");
+  if (machine_ != nullptr && !machine_->can_write())
+    because.emplace_back(patient_.config.postgres.empty() ? "cannot write to the disk"
+                                                          : "cannot write to PostgreSQL");
   return {{"ready", because.empty()}, {"because", std::move(because)}};
 }
 

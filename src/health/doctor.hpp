@@ -19,6 +19,7 @@
 #include "health/machine.hpp"
 #include "health/reach.hpp"
 #include "instances/instances.hpp"
+#include "instances/moving.hpp"
 #include "overlay/ring_service.hpp"
 
 namespace tagring::health {
@@ -30,6 +31,7 @@ class Doctor {
     const config::Config& config;
     overlay::RingService& rings;
     const instances::Instances& instances;
+    const instances::Moving& moving;
     const federation::Blocks& blocks;
     const delivery::OwnerQueue& owners;
     const delivery::Announcer& announcer;
@@ -59,7 +61,11 @@ class Doctor {
   // A request may have come over a proxy that is not trusted, as the header says that only proxies write; or
   // over one that is, and does not say whose it is; but for probes, which are the proxy's own.
   void note_request(const HttpRequest& request, bool is_probe);
-  // Member of both rings, others reach it, and it can write. {"ready", and what is not: "because"}
+  // Or over one that writes another Host, if of a day's requests that are signed none has come with the right
+  // one: anybody may write a wrong one.
+  void note_host(const HttpRequest& request);
+  // Member of both rings, or gone from them because it has moved; others reach it, and it can write.
+  // {"ready", and what is not: "because"}
   [[nodiscard]] json::object readiness() const;
 
  private:
@@ -70,6 +76,7 @@ class Doctor {
   Task<void> look_for_ever();
   [[nodiscard]] OtherNodes others() const;
   [[nodiscard]] Check look_at_rings() const;
+  [[nodiscard]] Check look_at_what_left(const std::string& rings) const;
   Task<Check> look_from_outside(OtherNodes others);
   Task<Check> look_at_clock(OtherNodes others);
   [[nodiscard]] Check look_at_proxy();
@@ -90,6 +97,9 @@ class Doctor {
   Instant unknown_seen_;                    // when
   std::optional<Instant> silent_seen_;      // when a trusted one brought what nobody is named for
   std::uint64_t named_since_ = 0;           // requests since then for which somebody was
+  std::string foreign_host_;                // with which one came that was signed
+  std::optional<Instant> foreign_seen_;     // when
+  std::optional<Instant> own_host_seen_;    // when one that was signed came with the node's own
   std::map<std::string, WallTime> taken_;   // when owners took a post last, by the host of its author
   TaskGroup tasks_;
 };

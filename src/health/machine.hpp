@@ -34,6 +34,8 @@ class Machine {
   [[nodiscard]] virtual std::optional<std::int64_t> room() const = 0;
   // None if a proxy has it.
   [[nodiscard]] virtual std::optional<WallTime> certificate_until() const = 0;
+  // When there should have been a new one (crypto/certificate.hpp).
+  [[nodiscard]] virtual std::optional<WallTime> certificate_late_from() const { return std::nullopt; }
   // Of a core, its fronts as they are now: cluster::Fronts::status(). None of a node in one process.
   [[nodiscard]] virtual std::optional<json::array> fronts() const { return std::nullopt; }
   // Reads the configuration and the certificate again. On error nothing changes. {"changed": [keys],

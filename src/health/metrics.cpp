@@ -16,11 +16,14 @@ struct Metric {
 };
 
 constexpr std::array kOfNode = {
-    Metric{"ready", "gauge", "ready", "1 if the node is on both rings, reached by others, and can write"},
+    Metric{"ready", "gauge", "ready",
+           "1 if the node is on both rings or has moved, is reached by others, and can write"},
     Metric{"problems", "gauge", "problems", "What tagring doctor found to be wrong when it looked last"},
     Metric{"uptime_seconds", "gauge", "uptime_seconds", "Since the start of the node"},
     Metric{"certificate_expiry_seconds", "gauge", "certificate_until",
            "When the certificate expires, in seconds since 1970"},
+    Metric{"certificate_late_seconds", "gauge", "certificate_late_from",
+           "When there should be a new one, since a sixth of its lifetime is left, in seconds since 1970"},
     Metric{"disk_size_bytes", "gauge", "disk.size", "Size of the file system with the node's data"},
     Metric{"disk_free_bytes", "gauge", "disk.free", "What is free there"},
     Metric{"data_bytes", "gauge", "disk.used", "What the node's data takes"},
@@ -72,6 +75,8 @@ constexpr std::array kOfNode = {
            "Batches of posts put off, because their domain had brought too many"},
     Metric{"reports_open", "gauge", "budget.reports.used",
            "Reports of other servers that wait for the administrator"},
+    Metric{"reports_oldest_seconds", "gauge", "reports_oldest",
+           "When the oldest of these came, in seconds since 1970; absent if there is none"},
     Metric{"instances_waiting", "gauge", "budget.waiting.used", "Actors that wait for the administrator"},
     Metric{"receipts_bad_total", "counter", "receipts.bad", "Receipts of owners that were not in order"},
     Metric{"offenders", "gauge", "audits.offenders",

@@ -1,5 +1,7 @@
 #include "health/reach.hpp"
 
+#include <fmt/format.h>
+
 #include "http/http_error.hpp"
 #include "http/url.hpp"
 
@@ -8,27 +10,41 @@ namespace {
 constexpr std::size_t kAnswerMax = 4096;  // bytes
 }
 
+bool is_own_host(const config::Config& config, std::string_view field) {
+  const Result<Url> asked = Url::parse(fmt::format("https://{}", field));
+  return asked && asked->host == config.host && (asked->port == config.port || asked->port == 443);
+}
+
+Check judge_way_in(const config::Config& config, const HttpResponse& answer) {
+  const Result<json::object> here = json::parse_object(answer.body);
+  const std::string host = here ? json::text_of(*here, "host") : "";
+  if (answer.status == 200 && is_own_host(config, host))
+    return well("way in", "the proxy in front passes on what comes for " + host);
+  if (answer.status == 421 || !host.empty())
+    return bad("way in",
+               fmt::format("the proxy in front passes requests on with {}: what is signed is refused",
+                           host.empty() ? "another Host" : "Host: " + host),
+               std::string(kKeepHost));
+  const std::string instead =
+      answer.status == 200 ? "another server" : decode_error(answer.status, answer.body).message;
+  return bad("way in", fmt::format("{} answers: {}", config.origin(), instead),
+             "see that the proxy in front passes that name on to what [listen] says, and that its user is in "
+             "the node's group (docs/proxy.md)");
+}
+
 Task<HttpResponse> Reach::answer(HttpRequest request) {
-  HttpResponse response;
-  response.headers.add("Content-Type", "application/json");
   if (request.method != "POST") {
-    const json::object here = {{"now", to_ms(clock_.wall_now())}, {"you", request.peer.text()}};
-    response.body = json::serialize(here);
-    co_return response;
+    const json::object here = {{"now", to_ms(clock_.wall_now())},
+                               {"you", request.peer.text()},
+                               {"host", request.headers.find("Host").value_or("")}};
+    co_return json_response(here);
   }
   const Duration wait = budget_.take(budget::Resource::kCalls, budget_.who(request.peer));
-  if (wait > Duration::zero()) {
-    response.status = 429;
-    const auto seconds = std::chrono::ceil<std::chrono::seconds>(wait);
-    response.headers.add("Retry-After", std::to_string(seconds.count()));
-    response.body =
-        encode_error({ErrorCode::kBusy, "too many questions from that address; ask again in five minutes"});
-    co_return response;
-  }
+  if (wait > Duration::zero())
+    co_return busy_response(wait, "too many questions from that address; ask again in five minutes");
   const Result<json::object> reached = co_await call_back(std::move(request));
   if (!reached) co_return error_response(reached.error());
-  response.body = json::serialize(*reached);
-  co_return response;
+  co_return json_response(*reached);
 }
 
 // Only who has asked is called: the signature says so. The address can only narrow where the call goes.
@@ -49,6 +65,7 @@ Task<Result<json::object>> Reach::get(std::string origin, std::optional<Prefix64
   HttpCall call("GET", std::move(url), clock_.now() + kTimeout);
   call.response_size_max = kAnswerMax;
   call.required_prefix = prefix;
+  call.is_for_stranger = prefix.has_value();  // whoever asks to be called back need be no node
   const Result<HttpResponse> response = co_await http_.send(std::move(call));
   if (!response) co_return std::unexpected(response.error());
   if (response->status != 200) co_return std::unexpected(decode_error(response->status, response->body));

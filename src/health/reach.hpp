@@ -1,20 +1,33 @@
 // Whether others reach this node: asks another one to call back, and does the same for those who ask
 // (docs/protocol.md, 12.1).
 //
-//   GET  /tagring/v1/reach                  {"now": milliseconds since 1970, "you": the caller's address}
+//   GET  /tagring/v1/reach                  {"now": milliseconds since 1970, "you": the caller's address,
+//                                           "host": the Host that came with it}
 //   POST /tagring/v1/reach {"address"}      signed. The node calls the sender at that address and at its
 //                                           origin: {"reached": true, "saw": whom the sender saw calling}
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "base/runtime.hpp"
 #include "budget/manager.hpp"
+#include "config/config.hpp"
 #include "federation/authenticator.hpp"
 #include "federation/signed_client.hpp"
+#include "health/check.hpp"
 #include "http/message.hpp"
 
 namespace tagring::health {
+
+// What a proxy is to do that writes another Host.
+inline constexpr std::string_view kKeepHost =
+    "have it pass Host on as it came: in nginx \"proxy_set_header Host $http_host\", in Apache "
+    "\"ProxyPreserveHost On\" (docs/proxy.md)";
+// Whether a signature may stand for that Host (signatures::check_host).
+[[nodiscard]] bool is_own_host(const config::Config& config, std::string_view field);
+// Of a node behind a proxy, what it was answered when it asked for Reach::kPath at its own origin.
+[[nodiscard]] Check judge_way_in(const config::Config& config, const HttpResponse& answer);
 
 class Reach {
  public:

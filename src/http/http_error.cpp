@@ -1,6 +1,7 @@
 #include "http/http_error.hpp"
 
 #include <array>
+#include <chrono>
 #include <fmt/format.h>
 
 #include "base/bytes.hpp"
@@ -65,12 +66,27 @@ int http_status(ErrorCode code) {
   return 500;
 }
 
+HttpResponse json_response(const json::object& body) {
+  HttpResponse response;
+  response.headers.add("Content-Type", "application/json");
+  response.body = json::serialize(body);
+  return response;
+}
+
 HttpResponse error_response(const Error& error) {
   HttpResponse response;
   response.status = http_status(error.code);
   response.headers.add("Content-Type", "application/json");
   if (response.status == 503) response.headers.set("Retry-After", "10");
   response.body = encode_error(error);
+  return response;
+}
+
+HttpResponse busy_response(Duration wait, std::string message) {
+  HttpResponse response = error_response({ErrorCode::kBusy, std::move(message)});
+  response.status = 429;
+  const auto seconds = std::chrono::ceil<std::chrono::seconds>(wait);
+  response.headers.set("Retry-After", std::to_string(seconds.count()));
   return response;
 }
 

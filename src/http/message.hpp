@@ -91,6 +91,13 @@ inline HttpResponse no_content() {
   return response;
 }
 
+inline HttpResponse redirect(int status, std::string target) {
+  HttpResponse response;
+  response.status = status;
+  response.headers.add("Location", std::move(target));
+  return response;
+}
+
 // A request to make.
 struct HttpCall {
   HttpCall(std::string call_method, Url call_url, Instant call_deadline)
@@ -104,6 +111,8 @@ struct HttpCall {
   std::size_t response_size_max = 1U << 20U;  // bytes of the body
   // Only connect to an address with this /64; kDenied if the name has none (paper §5.2, verify_node_id).
   std::optional<Prefix64> required_prefix;
+  // A stranger has it made: required_prefix does not make it a call of the rings.
+  bool is_for_stranger = false;
 };
 
 // Makes requests. TLS certificates are always checked against the host name of the URL. Redirects are

@@ -107,19 +107,53 @@ Task<Result<void>> Instances::permit(Permission permission) {
   for (const auto& [key, link] : links_) {
     if (is_same_or_below(link.host, permission.host)) concerned.push_back(link);
   }
-  for (Link& link : concerned) {
-    const bool of_tag = identity_.tag_of_actor(link.relay).has_value();
-    // The relay of one hashtag is there to receive.
-    const bool wanted = permission.receives || (permission.publishes && !of_tag);
-    if (!permission.receives && !of_tag) {
-      CO_TRY_VOID(co_await drop_tags(link.actor, tags_of(link)));
-    }
-    if (!wanted || !link.accepted) {
-      CO_TRY_VOID(co_await settle(std::move(link)));
+  for (const Link& link : concerned) {
+    CO_TRY_VOID(co_await take_away(link, permission));
+    const auto kept = links_.find({link.actor, link.relay});
+    if (kept == links_.end()) continue;
+    if (!kept->second.accepted) {
+      CO_TRY_VOID(co_await settle(kept->second));
+    } else if (permission.publishes && !is_followed_back(kept->second)) {
+      CO_TRY_VOID(co_await follow_back(kept->second));
     }
   }
   if (permission.publishes) co_return Result<void>();
   co_return co_await leave_groups_of(std::move(permission.host));
+}
+
+// What a link has and may not have by that decision.
+Task<Result<void>> Instances::take_away(Link link, Permission permission) {
+  const bool of_tag = identity_.tag_of_actor(link.relay).has_value();
+  // The relay of one hashtag is there to receive.
+  const bool wanted = permission.receives || (permission.publishes && !of_tag);
+  if (!permission.receives && !of_tag) {
+    CO_TRY_VOID(co_await drop_tags(link.actor, tags_of(link)));
+  }
+  if (wanted) co_return Result<void>();
+  co_return co_await settle(std::move(link));
+}
+
+// Or does not want that.
+bool Instances::is_followed_back(const Link& link) const {
+  return link.style == Style::kMastodon || own_follows_.contains({link.relay, link.actor});
+}
+
+Task<Result<void>> Instances::enforce() {
+  std::vector<std::pair<Link, Permission>> limited;
+  for (const auto& [key, link] : links_) {
+    const auto permission = decision(link.host);
+    if (permission && !(permission->publishes && permission->receives))
+      limited.emplace_back(link, *permission);
+  }
+  for (auto& [link, permission] : limited) {
+    CO_TRY_VOID(co_await take_away(std::move(link), std::move(permission)));
+  }
+  for (OwnFollow& own : groups()) {
+    const auto permission = decision(host_of(own.object));
+    if (!permission || permission->publishes) continue;
+    CO_TRY_VOID(co_await end(std::move(own)));
+  }
+  co_return Result<void>();
 }
 
 std::vector<Instances::User> Instances::users() const {
@@ -166,7 +200,7 @@ Task<Result<void>> Instances::give_back(std::set<std::string> tags) {
 
 // Else their servers show them as following for ever, and they cannot follow again.
 Task<Result<void>> Instances::turn_away(std::vector<std::pair<Tag, std::string>> pairs) {
-  CO_TRY(const std::vector<delivery::Follower> gone, co_await followers_.drop(std::move(pairs)));
+  CO_TRY(const std::vector<delivery::Follower> gone, co_await followers_.turn_away(std::move(pairs)));
   for (const delivery::Follower& follower : gone) {
     if (follower.via != delivery::Via::kBoost) continue;  // nodes ask again, and relays have links
     const std::string actor = identity_.tag_actor(follower.tag);

@@ -6,6 +6,8 @@
 #include "base/bytes.hpp"
 #include "base/counted.hpp"
 #include "followers/authority.hpp"
+#include "http/url.hpp"
+#include "ring/contact.hpp"
 
 namespace tagring::instances {
 namespace {
@@ -18,8 +20,10 @@ using followers::Plan;
 // An Undo between nodes is for many hashtags at once.
 constexpr std::size_t kUndoMaxAtNode = 100'000;
 
-bool is_node_actor(const fediverse::RemoteActor& actor) {
-  return actor.is_node && actor.id == origin_of(actor.id) + "/actor";
+// Names below a registered domain cost nothing.
+std::string name_that_costs(const std::string& url) {
+  const std::string host = host_of(url);
+  return ring::domain_of(host);
 }
 
 // Whether an id is that of one of the actors at `urls`, in its one spelling.
@@ -62,6 +66,7 @@ FollowerSync::FollowerSync(Options options, subscriber::Subscriptions& subscribe
       rng_(runtime.rng.fork("followers sync")),
       own_(followers::Authority::of(client.identity().origin()).value()),
       throttle_(options.throttle),
+      nodes_throttle_(options.throttle),
       tasks_(runtime.executor) {}
 
 void FollowerSync::start() {
@@ -77,8 +82,8 @@ Task<void> FollowerSync::look_again_and_again() {
     for (const std::string& owner : subscriber_.owners()) {
       const std::string actor = fediverse::NodeUrls(owner).actor();
       const auto seen = seen_.find(actor);
-      const bool is_heard = seen != seen_.end() && seen->second.ignored.empty() &&
-                            clock_.wall_now() - seen->second.at < kLookEvery / 2;
+      const bool is_heard =
+          seen != seen_.end() && seen->second.agrees && clock_.wall_now() - seen->second.at < kLookEvery / 2;
       if (is_heard || observer_.is_denied(actor)) continue;
       const Result<json::object> looked = co_await check(actor, /*apply_it=*/true);
       if (!looked) log_.debug("owner_not_compared", {{"owner", owner}, {"because", looked.error().message}});
@@ -106,37 +111,43 @@ std::expected<followers::Header, followers::Ignore> FollowerSync::judge(
 void FollowerSync::take(const std::string& value, const federation::Authentic& sender) {
   if (!options_.enabled || observer_.is_denied(sender.actor.id)) return;
   auto header = judge(value, sender);
+  fediverse::RemoteActor actor = as_believed(sender.actor);
+  const bool is_equal = header && digest_of(actor) == header->digest;
   const std::string ignored = header ? std::string() : std::string(followers::to_string(header.error()));
   make_room(seen_, kSeenMax);
   seen_.insert_or_assign(sender.actor.id,
                          Seen{std::string(cut_utf8(is_utf8(value) ? value : "", followers::kHeaderBytesMax)),
-                              ignored, clock_.wall_now()});
+                              ignored, clock_.wall_now(), is_equal});
   if (!header) {
     ++counters_.ignored;
     log_.debug("followers_header_ignored", {{"sender", sender.actor.id}, {"because", ignored}});
     return;
   }
-  const bool is_equal = digest_of(sender.actor) == header->digest;
   ++(is_equal ? counters_.equal : counters_.different);
-  const auto known = waiting_.find(sender.actor.id);
+  const auto known = waiting_.find(actor.id);
   if (known != waiting_.end()) {
-    known->second = {sender.actor, std::move(*header)};
+    known->second = {std::move(actor), std::move(*header)};
     return;
   }
   if (is_equal) return;
-  if (waiting_.size() >= kWaitingMax) return;
-  waiting_.emplace(sender.actor.id, Waiting{sender.actor, std::move(*header)});
+  if (waiting_.size() >= kWaitingMax && !actor.is_node) return;
+  waiting_.emplace(sender.actor.id, Waiting{std::move(actor), std::move(*header)});
   tasks_.spawn("compare_followers", compare_later(sender.actor.id));
 }
 
+fediverse::RemoteActor FollowerSync::as_believed(fediverse::RemoteActor sender) const {
+  const std::string origin = origin_of(sender.id);
+  sender.is_node = sender.is_node && sender.id == origin + "/actor" && subscriber_.knows(origin);
+  return sender;
+}
+
 Digest FollowerSync::digest_of(const fediverse::RemoteActor& sender) const {
-  return is_node_actor(sender) ? subscriber_.digest_at(origin_of(sender.id))
-                               : instances_.follows_of(sender.id).digest();
+  return sender.is_node ? subscriber_.digest_at(origin_of(sender.id))
+                        : instances_.follows_of(sender.id).digest();
 }
 
 Knowledge FollowerSync::knowledge_of(const fediverse::RemoteActor& sender) const {
-  return is_node_actor(sender) ? subscriber_.followed_at(origin_of(sender.id))
-                               : instances_.follows_of(sender.id);
+  return sender.is_node ? subscriber_.followed_at(origin_of(sender.id)) : instances_.follows_of(sender.id);
 }
 
 // --- the list ----------------------------------------------------------------------------------------------
@@ -148,14 +159,19 @@ Task<void> FollowerSync::compare_later(std::string actor) {
   auto waiting = waiting_.extract(actor);
   if (digest_of(waiting.mapped().sender) == waiting.mapped().header.digest) {
     ++counters_.settled;
+    if (const auto seen = seen_.find(actor); seen != seen_.end()) seen->second.agrees = true;
     co_return;
   }
-  if (!throttle_.start(actor, clock_.now().time_since_epoch())) {
+  // Nodes that are known are as many as this one follows or has met, whatever their names.
+  const bool is_node = waiting.mapped().sender.is_node;
+  followers::Throttle& throttle = is_node ? nodes_throttle_ : throttle_;
+  std::string group = is_node ? std::string() : name_that_costs(actor);
+  if (!throttle.start(actor, clock_.now().time_since_epoch(), std::move(group))) {
     ++counters_.throttled;
     co_return;
   }
   co_await synchronise(std::move(waiting.mapped()));
-  throttle_.finish(actor);
+  throttle.finish(actor);
 }
 
 Task<void> FollowerSync::synchronise(Waiting waiting) {
@@ -174,8 +190,16 @@ Task<void> FollowerSync::synchronise(Waiting waiting) {
 Task<FollowerSync::Fetched> FollowerSync::fetch(std::string url) {
   ++counters_.lists;
   Fetched fetched{Listing(std::move(url)), {}};
+  const Instant deadline = clock_.now() + kListMax;
+  const federation::SignedClient::MayAskMore is_in_time = [this, deadline] {
+    return clock_.now() < deadline;
+  };
   while (const std::string* next = fetched.listing.next()) {
-    const Result<std::string> body = co_await client_.fetch_body(*next);
+    if (!is_in_time()) {
+      fetched.listing.fail("takes too long");
+      break;
+    }
+    const Result<std::string> body = co_await client_.fetch_body(*next, is_in_time);
     if (body) {
       fetched.listing.take(*body);
     } else {
@@ -190,7 +214,7 @@ Task<FollowerSync::Fetched> FollowerSync::fetch(std::string url) {
 Task<Plan> FollowerSync::plan(fediverse::RemoteActor sender, Listing listing, Digest digest) {
   auto make = [known = knowledge_of(sender), listing = std::move(listing), digest, own = own_,
                now = clock_.wall_now(), urls = fediverse::NodeUrls(identity_.origin()),
-               is_node = is_node_actor(sender), grace = options_.grace] {
+               is_node = sender.is_node, grace = options_.grace] {
     followers::PlanRules rules;
     rules.grace = grace;
     if (is_node) rules.undo_max = kUndoMaxAtNode;
@@ -207,7 +231,7 @@ Task<Plan> FollowerSync::plan(fediverse::RemoteActor sender, Listing listing, Di
 Task<void> FollowerSync::apply(fediverse::RemoteActor sender, Plan plan) {
   counters_.removed += plan.remove.size();
   counters_.undone += plan.undo.size();
-  if (is_node_actor(sender)) {
+  if (sender.is_node) {
     co_await apply_to_node(origin_of(sender.id), std::move(plan));
     co_return;
   }
@@ -236,40 +260,47 @@ std::vector<Tag> FollowerSync::tags_of(const std::vector<std::string>& ids) cons
 
 // --- for the administrator ---------------------------------------------------------------------------------
 
+FollowerSync::Said FollowerSync::said_by(const std::string& actor, json::object* report) const {
+  Said said{.url = actor + "/followers_synchronization", .digest = {}};  // where most servers have it
+  const auto seen = seen_.find(actor);
+  if (seen == seen_.end()) return said;
+  (*report)["header"] = json::object{
+      {"at", to_rfc3339(seen->second.at)}, {"value", seen->second.value}, {"ignored", seen->second.ignored}};
+  const auto header = followers::parse_header(seen->second.value);
+  if (!header || own_ == followers::Authority::of(header->url) ||
+      followers::Authority::of(header->url) != followers::Authority::of(actor))
+    return said;
+  said.url = header->url;
+  said.digest = header->digest;
+  said.counts = seen->second.ignored.empty() && clock_.wall_now() - seen->second.at < kHeaderCounts;
+  return said;
+}
+
 Task<Result<json::object>> FollowerSync::check(std::string actor, bool apply_it) {
   CO_TRY(const std::string body, co_await client_.fetch_body(actor));
   CO_TRY(fediverse::RemoteActor sender, fediverse::parse_actor(body, actor));
-  json::object report = {
-      {"actor", actor}, {"followers", sender.followers}, {"is_node", is_node_actor(sender)}};
-  std::string url = actor + "/followers_synchronization";  // where most servers have it
-  std::optional<Digest> signed_digest;
-  if (const auto seen = seen_.find(actor); seen != seen_.end()) {
-    report["header"] = json::object{{"at", to_rfc3339(seen->second.at)},
-                                    {"value", seen->second.value},
-                                    {"ignored", seen->second.ignored}};
-    const auto header = followers::parse_header(seen->second.value);
-    if (header && own_ != followers::Authority::of(header->url) &&
-        followers::Authority::of(header->url) == followers::Authority::of(actor)) {
-      url = header->url;
-      signed_digest = header->digest;
-    }
-  }
-  report["url"] = url;
-  Fetched fetched = co_await fetch(url);
+  sender = as_believed(std::move(sender));
+  json::object report = {{"actor", actor}, {"followers", sender.followers}, {"is_node", sender.is_node}};
+  const Said said = said_by(actor, &report);
+  report["url"] = said.url;
+  Fetched fetched = co_await fetch(said.url);
   const Knowledge known = knowledge_of(sender);
   report["known"] = json::object{{"accepted", known.accepted.size()},
                                  {"pending", known.pending.size()},
                                  {"digest", known.digest().hex()}};
   const auto items = fetched.listing.items();
-  if (!items) {
-    report["problem"] = fetched.problem;
+  const bool is_nobody = said.counts && *said.digest == Digest();
+  const bool is_hidden = fetched.listing.only_counts() && !is_nobody;
+  if (!items || is_hidden) {
+    report["problem"] = is_hidden ? "items are not shown" : fetched.problem;
     co_return report;
   }
   const Digest of_list = Digest::of(*items);
   report["listed"] = json::object{{"count", items->size()}, {"digest", of_list.hex()}};
-  if (signed_digest) report["digest_of_header"] = signed_digest->hex();
+  if (said.digest) report["digest_of_header"] = said.digest->hex();
   report["agree"] = known.digest() == of_list;
-  Plan todo = co_await plan(sender, std::move(fetched.listing), of_list);
+  const Digest& believed = said.counts ? *said.digest : of_list;
+  Plan todo = co_await plan(sender, std::move(fetched.listing), believed);
   report["remove"] = to_array(todo.remove);
   report["accept"] = to_array(todo.accept);
   report["undo"] = to_array(todo.undo);

@@ -3,11 +3,14 @@
 //
 // Two kinds of senders. A node's actor: its followers here are this node's hashtag actors, by the hashtags
 // that this node follows there (delivery/partial.hpp). Any other actor: those of this node's actors that
-// follow it back, because somebody uses this node as a relay.
+// follow it back, because somebody uses this node as a relay. Who says to be a node, and neither has anything
+// of this one's to follow nor was met on the rings, is one of the others: it may list hashtags by the
+// thousand.
 #pragma once
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -59,7 +62,8 @@ class FollowerSync {
   void take(const std::string& value, const federation::Authentic& sender);
 
   // For the administrator: whether the two sides agree about who of this node follows `actor`, what would be
-  // repaired, and what is wrong with its headers. With `apply` it is repaired, at once and unthrottled.
+  // repaired, and what is wrong with its headers. With `apply` it is repaired, at once and unthrottled. Where
+  // a header in order came lately, only a list with its digest takes anything away.
   [[nodiscard]] Task<Result<json::object>> check(std::string actor, bool apply);
 
   [[nodiscard]] const Counters& counters() const { return counters_; }
@@ -71,10 +75,17 @@ class FollowerSync {
   // An owner that has forgotten this node sends it nothing, so no header either: a follow is as good as the
   // last look. Posts of a day can be asked for afterwards (subscriber/catch_up.hpp).
   static constexpr Duration kLookEvery = std::chrono::hours(6);
-  static constexpr std::size_t kWaitingMax = 1'000;  // senders
+  // A list that a check fetches so soon after a header must be the one that was signed. Later, the list may
+  // have changed, and no post have brought another header.
+  static constexpr Duration kHeaderCounts = std::chrono::minutes(15);
+  // For all pages of a list: few are read at a time. The last request may take longer.
+  static constexpr Duration kListMax = std::chrono::minutes(1);
+  static constexpr std::size_t kWaitingMax = 1'000;  // senders who are no nodes
   static constexpr std::size_t kSeenMax = 1'000;     // senders whose last header check() can tell of
 
  private:
+  // `is_node` is what this node believes, for as long as it deals with that header or list.
+  [[nodiscard]] fediverse::RemoteActor as_believed(fediverse::RemoteActor sender) const;
   struct Waiting {
     fediverse::RemoteActor sender;
     followers::Header header;  // the latest
@@ -83,6 +94,7 @@ class FollowerSync {
     std::string value;
     std::string ignored;  // why; empty if it was not
     WallTime at;
+    bool agrees = false;
   };
   [[nodiscard]] std::expected<followers::Header, followers::Ignore> judge(
       const std::string& value, const federation::Authentic& sender) const;
@@ -91,6 +103,13 @@ class FollowerSync {
   Task<void> look_again_and_again();
   Task<void> compare_later(std::string actor);
   Task<void> synchronise(Waiting waiting);
+  // By the last header: where the list is, and what its digest was.
+  struct Said {
+    std::string url;
+    std::optional<followers::Digest> digest;
+    bool counts = false;
+  };
+  [[nodiscard]] Said said_by(const std::string& actor, json::object* report) const;
   struct Fetched {
     followers::Listing listing;
     std::string problem;  // why it is not whole; empty if it is
@@ -114,6 +133,7 @@ class FollowerSync {
   Rng rng_;
   followers::Authority own_;
   followers::Throttle throttle_;
+  followers::Throttle nodes_throttle_;      // for nodes, whom strangers shall leave room
   std::map<std::string, Waiting> waiting_;  // by actor: those to be compared shortly
   std::map<std::string, Seen> seen_;        // by actor
   Counters counters_;

@@ -104,7 +104,9 @@ class InstanceStore {
   // of that id was noted, the Follow has been overtaken.
   virtual Task<Result<void>> note_undo(std::string actor, std::string follow_id, bool has_ended,
                                        WallTime now) = 0;
-  // That Follow, or Block, was undone before it came; if it comes again, it is another.
+  // That Follow, or Block, was undone before it came.
+  virtual Task<Result<bool>> is_undone(std::string actor, std::string follow_id) = 0;
+  // The same; and if it comes again, it is another.
   virtual Task<Result<bool>> take_undone(std::string actor, std::string follow_id, WallTime now) = 0;
 };
 

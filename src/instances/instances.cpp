@@ -5,16 +5,19 @@
 #include <limits>
 #include <string_view>
 
+#include "base/counted.hpp"
 #include "delivery/wire.hpp"
 #include "followers/authority.hpp"
+#include "http/url.hpp"
+#include "ring/contact.hpp"
 
 namespace tagring::instances {
 namespace {
 
-// Pleroma's relay is an Application; other LitePub relays are told by their address.
+// Pleroma's relay is an Application; other LitePub relays are told by their address, which no account has.
 Style style_of(const fediverse::RemoteActor& sender, bool of_public) {
   if (of_public) return Style::kMastodon;
-  const bool is_relay = sender.type == "Application" || sender.id.ends_with("/relay");
+  const bool is_relay = sender.type == "Application" || sender.id == origin_of(sender.id) + "/relay";
   return is_relay ? Style::kLitePub : Style::kPerson;
 }
 
@@ -117,9 +120,13 @@ std::uint64_t Instances::live_since(const Recipient& recipient, const Tag& tag) 
 }
 
 bool Instances::believes_copies(const std::string& host) const {
-  return std::ranges::none_of(links_, [&](const auto& known) {
-    return known.second.host == host && known.second.style == Style::kLitePub;
-  });
+  bool has_litepub = false;
+  for (const auto& [key, link] : links_) {
+    if (link.host != host || !link.accepted) continue;
+    if (link.style == Style::kMastodon) return true;
+    has_litepub = has_litepub || link.style == Style::kLitePub;
+  }
+  return !has_litepub;
 }
 
 std::vector<std::string> Instances::receivers() const {
@@ -222,6 +229,15 @@ Result<void> Instances::check_asker(const std::string& inbox, const std::string&
   return activities_.check_room(inbox);
 }
 
+// Once: it may follow, undo that and follow as often as it likes, and with as many names.
+void Instances::log_waiting(const std::string& host) {
+  const std::string domain = ring::domain_of(host);
+  if (logged_waiting_.contains(domain)) return;
+  make_room(logged_waiting_, kLoggedWaitingMax);
+  logged_waiting_.insert(domain);
+  log_.info("instance_waits", {{"host", host}, {"allow_with", "tagring instance allow " + host}});
+}
+
 // Answers a link as it was decided, if it was.
 Task<Result<void>> Instances::settle(Link link) {
   const auto permission = decision(link.host);
@@ -230,7 +246,7 @@ Task<Result<void>> Instances::settle(Link link) {
     co_return welcome ? co_await accept(std::move(link)) : co_await drop(std::move(link));
   }
   if (!permission) {
-    log_.info("instance_waits", {{"host", link.host}, {"allow_with", "tagring instance allow " + link.host}});
+    log_waiting(link.host);
     co_return Result<void>();
   }
   if (permission->publishes || permission->receives) co_return co_await accept(std::move(link));
@@ -238,6 +254,8 @@ Task<Result<void>> Instances::settle(Link link) {
 }
 
 Task<Result<void>> Instances::accept(Link link) {
+  std::optional<federation::ActivityQueue::ComingAccept> coming;
+  coming.emplace(activities_, link.relay, host_of(link.inbox));
   if (const auto tag = identity_.tag_of_actor(link.relay)) {
     const auto permission = decision(link.host);
     if (!permission || !permission->receives) co_return co_await drop(std::move(link));
@@ -248,6 +266,7 @@ Task<Result<void>> Instances::accept(Link link) {
   const std::string id = activities_.fresh_id(link.relay, "accepts", link.follow);
   std::string answer = delivery::accept_activity(id, link.relay, link.follow);
   CO_TRY_VOID(co_await activities_.send(link.relay, link.inbox, std::move(answer)));
+  coming.reset();
   // It may have been undone meanwhile.
   const auto still = links_.find({link.actor, link.relay});
   if (still == links_.end()) co_return co_await end_tag_relay(link);
@@ -293,7 +312,10 @@ Task<Result<void>> Instances::drop(Link link) {
   const std::string id = activities_.fresh_id(link.relay, "rejects", link.follow);
   std::string answer = delivery::reject_activity(id, link.relay, link.follow);
   CO_TRY_VOID(co_await activities_.send(link.relay, link.inbox, std::move(answer)));
-  co_return co_await unfollow(link.actor, link.relay);
+  const Result<void> dropped = co_await unfollow(link.actor, link.relay);
+  // Not before that: an answer to what names it still may come meanwhile.
+  if (const auto left = left_by(link)) followers_.note_turned_away(left->key);
+  co_return dropped;
 }
 
 // What is not noted counts as well: only an Undo that comes too late, or too early, is not known as such.

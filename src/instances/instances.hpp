@@ -40,6 +40,7 @@ class Instances {
   static constexpr Duration kWaitMax = std::chrono::days(30);
   static constexpr std::size_t kFollowMax = 8'192;  // bytes of a Follow
   static constexpr std::size_t kFollowedAgainMax = 10'000;
+  static constexpr std::size_t kLoggedWaitingMax = 10'000;
 
   Instances(Options options, InstanceStore& store, subscriber::HashtagFollowers& followers,
             federation::ActivityQueue& activities, const federation::Identity& identity,
@@ -104,6 +105,9 @@ class Instances {
   // An Undo of that Follow, or Block, has come. If it does not end anything (`has_ended`), and the Follow
   // comes later, that is not to be taken.
   [[nodiscard]] Task<Result<void>> note_undo(std::string actor, std::string follow_id, bool has_ended);
+  [[nodiscard]] Task<Result<bool>> is_undone(std::string actor, std::string follow_id) {
+    return store_.is_undone(std::move(actor), std::move(follow_id));
+  }
   [[nodiscard]] Task<Result<bool>> take_undone(std::string actor, std::string follow_id) {
     return store_.take_undone(std::move(actor), std::move(follow_id), clock_.wall_now());
   }
@@ -128,8 +132,9 @@ class Instances {
   // --- when an actor's followers are compared with what is known here (docs/followers.md) ----------------
   // Which of this node's actors follow that one.
   [[nodiscard]] followers::Knowledge follows_of(const std::string& object) const;
-  // `object` does not know of it: forgets it, if it is so since `before`. If it still uses this node, it is
-  // followed back once more; who then loses that, too, does not want it.
+  // `object` does not know of it: forgets it, if it is so since `before`. If it still uses this node, or is a
+  // group, it is followed once more; who then loses that, too, does not want it. A group stays among those
+  // that this node follows, as one that has not answered.
   [[nodiscard]] Task<Result<void>> forget_follow(std::string actor, std::string object, WallTime before);
   // `object` has accepted it, and the Accept was lost.
   [[nodiscard]] Task<Result<void>> accept_follow(std::string actor, std::string object);
@@ -147,8 +152,8 @@ class Instances {
   // does not get it.
   [[nodiscard]] std::uint64_t live_since(const Recipient& recipient, const Tag& tag) const;
 
-  // A server there believes what somebody else has signed and this node brings: not if it is known to be of
-  // those with a LitePub relay (Pleroma).
+  // A server there believes what somebody else has signed and this node brings: not if it uses this node as
+  // those do that have LitePub relays (Pleroma), and not as Mastodon does.
   [[nodiscard]] bool believes_copies(const std::string& host) const;
 
   // Whom this node follows for what they publish: people, relays and groups.
@@ -172,6 +177,8 @@ class Instances {
   // Whose actors it uses as relays.
   [[nodiscard]] std::vector<std::string> relayed_hashtags(const std::string& host) const;
   [[nodiscard]] Task<Result<void>> permit(Permission permission);
+  // Takes away what decisions do not allow: whoever was killed at that goes on at the next start.
+  [[nodiscard]] Task<Result<void>> enforce();
   struct User {
     std::string actor;  // that uses this node, or waits to, or is a group that it follows
     bool is_person = false;
@@ -213,11 +220,16 @@ class Instances {
   [[nodiscard]] std::optional<delivery::Store::FormerServer> left_by(const Link& link) const;
   [[nodiscard]] const Link* link_of(const std::string& host) const;
   [[nodiscard]] std::unexpected<Error> has_no_relay(const std::string& host) const;
+  void log_waiting(const std::string& host);
   Task<Result<void>> settle(Link link);
+  Task<Result<void>> take_away(Link link, Permission permission);
+  [[nodiscard]] bool is_followed_back(const Link& link) const;
   Task<Result<void>> accept(Link link);
   Task<Result<void>> drop(Link link);
   Task<Result<void>> follow_back(Link link);
   Task<Result<void>> end(OwnFollow follow);
+  Task<Result<void>> forget_group(OwnFollow group);
+  [[nodiscard]] bool may_follow_again(const std::string& actor, const std::string& object);
   Task<Result<void>> leave_groups_of(std::string host);  // and of those below it
   Task<Result<void>> subscribe_again(Link link, std::set<std::string> only = {});
   // Subscribed through the node's actor, canonical.
@@ -238,6 +250,7 @@ class Instances {
   std::map<LinkKey, Link> links_;
   std::map<LinkKey, OwnFollow> own_follows_;  // by actor, object
   std::set<LinkKey> followed_again_;          // by actor, object: since the start
+  std::set<std::string> logged_waiting_;      // registered domains, since the start
 };
 
 }  // namespace tagring::instances

@@ -22,6 +22,21 @@ federation::Blocks of(const std::vector<Block>& list) {
   return blocks;
 }
 
+// With what there is between the two.
+Error not_separated(const std::set<federation::Separation>& all, const federation::Separation& separation) {
+  const auto in_words = [](const federation::Separation& one) {
+    return fmt::format("{} never {} {}", one.host, one.receive ? "receives posts of" : "sends posts to",
+                       one.other);
+  };
+  std::string what = fmt::format("there is no rule that {}", in_words(separation));
+  for (const federation::Separation& one : all) {
+    const bool is_of_both = (one.host == separation.host && one.other == separation.other) ||
+                            (one.host == separation.other && one.other == separation.host);
+    if (is_of_both) what += fmt::format("; there is one that {}", in_words(one));
+  }
+  return {ErrorCode::kNotFound, what};
+}
+
 // Who follows the hashtag, or the node's own actor without one.
 bool is_blocked(const federation::Blocks& blocks, const std::string& actor, const std::optional<Tag>& tag) {
   return blocks.of_actor(actor) != nullptr || (tag && blocks.of_tag(tag->canonical()) != nullptr);
@@ -99,6 +114,12 @@ Task<Result<Moderation::Effect>> Moderation::block(std::vector<Block> list) {
   for (Block& block : list) block.since = clock_.wall_now();
   CO_TRY_VOID(co_await store_.save_blocks(list));
   for (const Block& block : list) blocks_.add(block);
+  CO_TRY_VOID(co_await enforce());
+  co_return effect;
+}
+
+Task<Result<void>> Moderation::enforce() {
+  if (blocks_.all().empty()) co_return Result<void>();
   Instances::IsUnwanted is_unwanted = [this](const std::string& actor, const std::optional<Tag>& tag) {
     return is_blocked(blocks_, actor, tag);
   };
@@ -107,8 +128,7 @@ Task<Result<Moderation::Effect>> Moderation::block(std::vector<Block> list) {
   followers_.all().visit([&](const Tag& tag, const std::string& actor) {
     if (is_blocked(blocks_, actor, tag)) gone.emplace_back(tag, actor);
   });
-  CO_TRY_VOID(co_await instances_.turn_away(std::move(gone)));
-  co_return effect;
+  co_return co_await instances_.turn_away(std::move(gone));
 }
 
 Task<Result<void>> Moderation::unblock(BlockKind kind, std::string what) {
@@ -117,6 +137,8 @@ Task<Result<void>> Moderation::unblock(BlockKind kind, std::string what) {
 }
 
 Task<Result<void>> Moderation::separate(federation::Separation separation, bool on) {
+  if (!on && !blocks_.separations().contains(separation))
+    co_return std::unexpected(not_separated(blocks_.separations(), separation));
   if (on) {
     CO_TRY_VOID(co_await store_.save_separation(separation));
     blocks_.add(std::move(separation));

@@ -62,8 +62,11 @@ class Moderation {
   // Durable when it completes. Followers and instances that fall under a block go, and are told. kInvalid,
   // and nothing is changed, for this node itself.
   [[nodiscard]] Task<Result<Effect>> block(std::vector<federation::Block> blocks);
+  // Does for all blocks what block() does for new ones: whoever was killed at that goes on at the next start.
+  [[nodiscard]] Task<Result<void>> enforce();
   // Whoever blocks it.
   [[nodiscard]] Task<Result<void>> unblock(federation::BlockKind kind, std::string what);
+  // kNotFound, with what there is between the two, if it is lifted and is not there.
   [[nodiscard]] Task<Result<void>> separate(federation::Separation separation, bool on);
   // An author has blocked the actor of a hashtag here, or the node's own, or lifts that. kUnavailable if as
   // many of their domain are kept as may be.

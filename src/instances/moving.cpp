@@ -24,6 +24,7 @@ Moving::Moving(Memory memory, federation::Identity& identity, Instances& instanc
       followers_(followers),
       activities_(activities),
       clock_(runtime.clock),
+      date_(runtime.clock),
       log_(runtime.log),
       move_(parse(memory_.saved.value_or(""))),
       tasks_(runtime.executor) {
@@ -162,6 +163,11 @@ Task<void> Moving::carry_out(WallTime since) {
   while (goes_on(since)) {
     const WallTime end = since + kTerm;
     const bool is_over = clock_.wall_now() >= end;
+    if (is_over && !date_.is_believed()) {
+      const Instant later = clock_.now() + kRetry;
+      co_await clock_.sleep_until(later);
+      continue;
+    }
     Result<void> done;
     if (is_over) {
       done = co_await let_go(since);
@@ -184,6 +190,7 @@ std::optional<json::object> Moving::status() const {
   return json::object{{"to", move_->to},
                       {"since", to_rfc3339(move_->since)},
                       {"until", to_rfc3339(move_->since + kTerm)},
+                      {"over", clock_.wall_now() >= move_->since + kTerm},
                       {"told", move_->told.empty() && move_->next > move_->since},
                       {"on_rings", move_->on_rings}};
 }

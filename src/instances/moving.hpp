@@ -19,6 +19,7 @@
 #include "base/json.hpp"
 #include "base/log.hpp"
 #include "base/runtime.hpp"
+#include "base/time.hpp"
 #include "federation/activity_queue.hpp"
 #include "federation/identity.hpp"
 #include "hashtag/tag.hpp"
@@ -33,7 +34,7 @@ class Moving {
   static constexpr Duration kAgainAfter = std::chrono::days(8);
   // Between two Moves: each has a server look at the new node, and follow there.
   static constexpr Duration kPace = std::chrono::milliseconds(50);
-  static constexpr Duration kRetry = std::chrono::minutes(1);  // if the disk fails
+  static constexpr Duration kRetry = std::chrono::minutes(1);  // if the disk fails, or the date is doubted
 
   // What is on disk: as last saved, and how it is saved. Without it a move is over at the next start.
   struct Memory {
@@ -93,6 +94,7 @@ class Moving {
   subscriber::HashtagFollowers& followers_;
   federation::ActivityQueue& activities_;
   Clock& clock_;
+  SteadyDate date_;
   Log& log_;
   std::optional<Move> move_;
   std::function<Task<void>()> leave_;

@@ -153,17 +153,41 @@ Task<Result<void>> Instances::forget_follow(std::string actor, std::string objec
   const auto own = own_follows_.find({actor, object});
   if (own == own_follows_.end() || !own->second.accepted || own->second.since > before)
     co_return Result<void>();
+  const auto link = links_.find({object, actor});
+  if (link == links_.end()) co_return co_await forget_group(own->second);
   CO_TRY_VOID(co_await store_.drop_own_follow(actor, object));
   own_follows_.erase({actor, object});
-  const auto link = links_.find({object, actor});
+  const auto still = links_.find({object, actor});
   const bool uses_us =
-      link != links_.end() && link->second.accepted && link->second.style != Style::kMastodon;
-  if (!uses_us || followed_again_.contains({actor, object})) co_return Result<void>();
-  make_room(followed_again_, kFollowedAgainMax);
-  followed_again_.emplace(std::move(actor), object);
-  log_.info("followed_back_again", {{"actor", object}});
-  Link again = link->second;
+      still != links_.end() && still->second.accepted && still->second.style != Style::kMastodon;
+  if (!uses_us || !may_follow_again(actor, object)) co_return Result<void>();
+  Link again = still->second;
   co_return co_await follow_back(std::move(again));
+}
+
+// An administrator has ordered it, so it stays among what this node follows, if only as what waits. What is
+// ended while it is written would be on the disk again.
+Task<Result<void>> Instances::forget_group(OwnFollow group) {
+  group.accepted = false;
+  CO_TRY_VOID(co_await store_.save_own_follow(group));
+  const auto own = own_follows_.find({group.actor, group.object});
+  if (own == own_follows_.end()) co_return co_await store_.drop_own_follow(group.actor, group.object);
+  if (own->second.follow_id != group.follow_id) co_return Result<void>();
+  own->second = group;
+  if (may_follow_again(group.actor, group.object))
+    co_return co_await follow_as(std::move(group.actor), std::move(group.object), std::move(group.inbox));
+  log_.warn("group_does_not_know_its_follower",
+            {{"group", group.object}, {"follow_with", "tagring instance follow " + group.object}});
+  co_return Result<void>();
+}
+
+// Who forgets the second one, too, does not want it.
+bool Instances::may_follow_again(const std::string& actor, const std::string& object) {
+  if (followed_again_.contains({actor, object})) return false;
+  make_room(followed_again_, kFollowedAgainMax);
+  followed_again_.emplace(actor, object);
+  log_.info("followed_back_again", {{"actor", object}});
+  return true;
 }
 
 Task<Result<void>> Instances::accept_follow(std::string actor, std::string object) {
@@ -174,7 +198,9 @@ Task<Result<void>> Instances::accept_follow(std::string actor, std::string objec
   accepted.since = clock_.wall_now();
   CO_TRY_VOID(co_await store_.save_own_follow(accepted));
   const auto still = own_follows_.find({actor, object});
-  if (still != own_follows_.end() && still->second.follow_id == accepted.follow_id) still->second = accepted;
+  // It was ended while it was written, and is on the disk again.
+  if (still == own_follows_.end()) co_return co_await store_.drop_own_follow(actor, object);
+  if (still->second.follow_id == accepted.follow_id) still->second = accepted;
   co_return Result<void>();
 }
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <fmt/format.h>
-#include <set>
 
 #include "base/bytes.hpp"
 #include "base/counted.hpp"
@@ -85,6 +84,18 @@ Task<Result<void>> TagSources::unsubscribe(std::string host, Tags tags) {
       wishes[std::string(kExcluded)].push_back(tag);
   }
   co_return co_await save_changes(host, before);
+}
+
+std::set<std::string> TagSources::subscribed(const std::string& host) const {
+  std::set<std::string> all;
+  if (const auto found = wishes_.find(host); found != wishes_.end()) {
+    for (const auto& [source, tags] : found->second)
+      if (source != kExcluded) all.insert(tags.begin(), tags.end());
+    if (const auto excluded = found->second.find(std::string(kExcluded)); excluded != found->second.end())
+      for (const std::string& tag : excluded->second) all.erase(tag);
+  }
+  for (std::string& tag : instances_.hashtags(host)) all.insert(std::move(tag));
+  return all;
 }
 
 // Of several tokens of a host, which one.

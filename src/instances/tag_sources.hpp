@@ -10,6 +10,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -62,6 +63,8 @@ class TagSources {
   // By hand; errors as of Instances.
   [[nodiscard]] Task<Result<void>> subscribe(std::string host, std::vector<std::string> tags);
   [[nodiscard]] Task<Result<void>> unsubscribe(std::string host, std::vector<std::string> tags);
+  // What an instance is subscribed to, or would be: what unsubscribe() can end.
+  [[nodiscard]] std::set<std::string> subscribed(const std::string& host) const;
   // {"host", "hashtags": ["cats"], "reasons": {"cats": ["admin", "followed_tags", "tag_relay"]},
   //  "sources": [{"source", "hashtags" (how many), "read"?, "note"?}]}
   [[nodiscard]] json::object describe(const std::string& host) const;

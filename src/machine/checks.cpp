@@ -4,6 +4,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -59,10 +60,12 @@ Check look_at_disk(const config::Config& config) {
   Check check = judge(*disk, config.postgres.empty() ? config.room_for_history() : 0);
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(config.data, error)) {
-    if (!entry.path().filename().string().contains(kBeforeRestore)) continue;
+    const std::string name = entry.path().filename().string();
+    if (!name.contains(kBeforeRestore) && !name.contains(kBeforeNewName)) continue;
     if (const std::uintmax_t size = entry.file_size(error); !error)
-      check.detail += fmt::format("; {} of it is {}, from before a restore, for you to remove", amount(size),
-                                  entry.path().string());
+      check.detail +=
+          fmt::format("; {} of it is {}, from before a {}, for you to remove", amount(size),
+                      entry.path().string(), name.contains(kBeforeRestore) ? "restore" : "new name");
   }
   return check;
 }
@@ -140,12 +143,14 @@ Check look_at_certificate(const config::Config& config, WallTime now) {
   if (!facts) {
     const std::string& message = facts.error().message;
     const std::size_t colon = message.rfind(": ");
-    const bool has_advice = facts.error().code == ErrorCode::kDenied && colon != std::string::npos;
+    const ErrorCode code = facts.error().code;
+    const bool has_advice =
+        (code == ErrorCode::kDenied || code == ErrorCode::kUnavailable) && colon != std::string::npos;
     return bad("certificate", message,
                has_advice ? message.substr(colon + 2) : "see listen.certificate in docs/config.md");
   }
   // OpenSSL names no reason for what the system refuses.
-  if (::access(config.key.c_str(), R_OK) != 0 && errno == EACCES)
+  if (::faccessat(AT_FDCWD, config.key.c_str(), R_OK, AT_EACCESS) != 0 && errno == EACCES)
     return bad("certificate",
                fmt::format("cannot read listen.key, {}: {}", config.key.string(), std::strerror(EACCES)),
                "let the node's group read it: chgrp and chmod 640, or ask as the node's user or root");
@@ -178,7 +183,7 @@ std::optional<health::Disk> disk_of(const std::filesystem::path& data) {
 Check judge(const health::Disk& disk, std::uint64_t history_max) {
   std::string detail = fmt::format("{} of {} free; the node's data takes {}", amount(disk.free),
                                    amount(disk.size), amount(disk.used));
-  if (history_max > 0) detail += fmt::format(", and may take {}", amount(history_max));
+  if (history_max > 0) detail += fmt::format(", and its history may take {}", amount(history_max));
   if (room_on(disk) > 0 && disk.free >= kFreeLeast) return well("disk", detail);
   return bad("disk", detail,
              fmt::format("make room: the node keeps off the last {} %, lets old posts go for that, and below "

@@ -21,6 +21,8 @@ inline constexpr unsigned kReservePercent = 10;
 
 // What a restore sets aside has the database's name, this, and a number from the second on.
 inline constexpr const char* kBeforeRestore = ".before-restore";
+// The same of a copy that is made before the node goes on under another name (node.moved_from).
+inline constexpr const char* kBeforeNewName = ".before-new-name";
 
 // What others will say of listen.certificate (crypto/certificate.hpp).
 [[nodiscard]] Result<crypto::CertificateFacts> certificate_of(const config::Config& config, WallTime now);

@@ -9,6 +9,8 @@
 namespace tagring::mastodon_api {
 namespace {
 
+constexpr std::size_t kTitleMax = 120;  // bytes
+
 std::string text_of(const json::object& o, std::string_view key) { return json::text_of(o, key); }
 
 std::string element(std::string_view name, std::string_view text) {
@@ -16,8 +18,7 @@ std::string element(std::string_view name, std::string_view text) {
 }
 
 // What is behind a content warning comes after it, as in the feeds of Mastodon.
-std::string html_of(const json::object& status) {
-  const std::string warning = text_of(status, "spoiler_text");
+std::string html_of(const json::object& status, const std::string& warning) {
   std::string html = text_of(status, "content");
   if (!warning.empty())
     html = "<p><strong>Content warning:</strong> " + posts::escape_html(warning) + "</p><hr>" + html;
@@ -27,16 +28,20 @@ std::string html_of(const json::object& status) {
 struct Item {
   std::string uri;
   std::string url;
+  std::string title;
   std::string html;
   std::string acct;
   std::string author_url;
   WallTime published;
-  std::string updated;
+  WallTime updated;
   std::vector<std::string> tags;
   std::string media;  // elements of RSS or Atom
 };
 
+// Atom has no mark for what is sensitive: there it is behind the link to the post only.
 std::string media_of(FeedFormat format, const json::object& status) {
+  const bool is_sensitive = json::get_flag(status, "sensitive");
+  if (is_sensitive && format == FeedFormat::kAtom) return {};
   std::string elements;
   json::for_each(json::find(status, "media_attachments"), [&](const json::value& v) {
     const json::object& o = v.as_object();
@@ -45,9 +50,9 @@ std::string media_of(FeedFormat format, const json::object& status) {
     const std::string medium = kind == "unknown" ? "document" : kind;
     if (format == FeedFormat::kRss) {
       elements += fmt::format(
-          "<media:content url=\"{}\" medium=\"{}\"><media:description type=\"plain\">{}"
-          "</media:description></media:content>\n",
-          url, medium, posts::escape_html(text_of(o, "description")));
+          "<media:content url=\"{}\" medium=\"{}\"><media:rating scheme=\"urn:simple\">{}</media:rating>"
+          "<media:description type=\"plain\">{}</media:description></media:content>\n",
+          url, medium, is_sensitive ? "adult" : "nonadult", posts::escape_html(text_of(o, "description")));
     } else {
       elements += fmt::format("<link rel=\"enclosure\" href=\"{}\"/>\n", url);
     }
@@ -59,14 +64,17 @@ Item item_of(FeedFormat format, const json::object& status) {
   Item item;
   item.uri = text_of(status, "uri");
   item.url = text_of(status, "url");
-  item.html = html_of(status);
+  const std::string warning = text_of(status, "spoiler_text");
+  item.html = html_of(status, warning);
+  // Lists show it before anybody has agreed to see the rest.
+  item.title = warning.empty() ? posts::text_of_html(item.html, kTitleMax)
+                               : std::string(cut_utf8("Content warning: " + warning, kTitleMax));
   if (const json::object* account = json::get_object(status, "account")) {
     item.acct = text_of(*account, "acct");
     item.author_url = text_of(*account, "url");
   }
   item.published = from_rfc3339(text_of(status, "created_at")).value_or(WallTime());
-  item.updated = text_of(status, "edited_at");
-  if (item.updated.empty()) item.updated = text_of(status, "created_at");
+  item.updated = from_rfc3339(text_of(status, "edited_at")).value_or(item.published);
   json::for_each(json::find(status, "tags"),
                  [&](const json::value& v) { item.tags.push_back(text_of(v.as_object(), "name")); });
   item.media = media_of(format, status);
@@ -83,9 +91,9 @@ std::string rss_item(const Item& item) {
 
 std::string atom_entry(const Item& item) {
   std::string text = "<entry>\n" + element("id", item.uri);
-  const std::string title(cut_utf8(posts::text_of_html(item.html, 120), 120));
-  text += element("title", title.empty() ? "@" + item.acct : title);
-  text += element("published", posts::datetime(item.published)) + element("updated", item.updated);
+  text += element("title", item.title.empty() ? "@" + item.acct : item.title);
+  text += element("published", posts::datetime(item.published)) +
+          element("updated", posts::datetime(item.updated));
   text += "<author>\n" + element("name", "@" + item.acct) + element("uri", item.author_url) + "</author>\n";
   text +=
       fmt::format("<link rel=\"alternate\" type=\"text/html\" href=\"{}\"/>\n", posts::escape_html(item.url));
@@ -107,7 +115,7 @@ std::string make_feed(FeedFormat format, const Tag& tag, const json::array& stat
   WallTime latest;
   for (const json::value& v : statuses) {
     const Item item = item_of(format, v.as_object());
-    latest = std::max(latest, item.published);
+    latest = std::max(latest, item.updated);
     items += format == FeedFormat::kRss ? rss_item(item) : atom_entry(item);
   }
   // For a day the same, or readers would get an empty feed as a new one again and again.

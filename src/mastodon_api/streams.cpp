@@ -3,6 +3,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/counted.hpp"
 #include "http/url.hpp"
 
 namespace tagring::mastodon_api {
@@ -11,6 +12,8 @@ namespace {
 constexpr std::string_view kStreamingPath = "/api/v1/streaming";
 constexpr const char* kReason = "readers";
 constexpr Duration kFetchTime = std::chrono::seconds(30);
+constexpr Duration kFirstPause = std::chrono::seconds(30);  // before it is tried again; the next are longer
+constexpr int kTries = 6;                                   // a quarter of an hour
 
 }  // namespace
 
@@ -131,30 +134,55 @@ Task<void> Streams::let_go(Tag tag) {
 // --- events ------------------------------------------------------------------------------------------------
 
 void Streams::note(const delivery::TagEvent& event) {
+  if (event.op == delivery::Op::kRemove) telling_.erase({event.tag, event.uri});
   if (!by_tag_.contains(event.tag) || event.is_repeat()) return;
   if (event.op == delivery::Op::kRemove) {
     const std::string id = std::to_string(posts::status_id(event.published, event.uri));
     deliver({event.tag, "delete", id});
   } else if (event.indexable &&
              (event.is_edit() || event.published >= clock_.wall_now() - options_.news_age_max)) {
-    tasks_.spawn("tell_readers", tell(event));
+    Telling& telling = telling_[{event.tag, event.uri}];
+    telling.number = ++last_;
+    telling.is_new |= !event.is_edit();
+    tasks_.spawn("tell_readers", tell(event, telling.number));
   }
 }
 
-Task<void> Streams::tell(delivery::TagEvent event) {
-  std::string told = co_await tell_once(event, "");
+// Not if it was changed or deleted since.
+bool Streams::is_told_by(std::uint64_t number, const delivery::TagEvent& event) const {
+  const auto telling = telling_.find({event.tag, event.uri});
+  return telling != telling_.end() && telling->second.number == number;
+}
+
+bool Streams::may_try_again(std::uint64_t number, const delivery::TagEvent& event) const {
+  return trying_again_ < kTryingAgainMax && by_tag_.contains(event.tag) && is_told_by(number, event) &&
+         posts_.may_come(event.uri);
+}
+
+Task<void> Streams::tell(delivery::TagEvent event, std::uint64_t number) {
+  std::string told = co_await tell_once(event, number, "");
+  // All who follow the author ask for a post when it is published, and that may be too many.
+  Duration pause = kFirstPause;
+  for (int tries = 1; tries < kTries && told.empty() && may_try_again(number, event); ++tries) {
+    const Counted waiting(trying_again_);
+    const Instant later = clock_.now() + std::exchange(pause, 2 * pause);
+    co_await clock_.sleep_until(later);
+    told = co_await tell_once(event, number, std::move(told));
+  }
   const std::optional<Instant> again = posts_.outdated_until(event.uri);
-  if (!again) co_return;
-  co_await clock_.sleep_until(*again);
-  co_await tell_once(std::move(event), std::move(told));
+  if (again && is_told_by(number, event)) {
+    co_await clock_.sleep_until(*again);
+    co_await tell_once(event, number, std::move(told));
+  }
+  if (is_told_by(number, event)) telling_.erase({event.tag, event.uri});
 }
 
 // Returns the Status as readers have it now. `told`: as they had it before.
-Task<std::string> Streams::tell_once(delivery::TagEvent event, std::string told) {
-  if (!by_tag_.contains(event.tag)) co_return told;
+Task<std::string> Streams::tell_once(delivery::TagEvent event, std::uint64_t number, std::string told) {
+  if (!by_tag_.contains(event.tag) || !is_told_by(number, event)) co_return told;
   const Instant deadline = clock_.now() + kFetchTime;
   const auto contents = co_await posts_.read({{event.uri, event.author}}, deadline);
-  if (!contents.front()) co_return told;
+  if (!contents.front() || !is_told_by(number, event)) co_return told;
   const posts::Post& post = *contents.front()->post;
   if (post.author != event.author || !post.has(event.tag)) co_return told;
   // Blocked or taken down, before or while it was fetched.
@@ -162,7 +190,8 @@ Task<std::string> Streams::tell_once(delivery::TagEvent event, std::string told)
   std::string status =
       json::serialize(posts_.show(*contents.front(), posts::status_id(event.published, event.uri)));
   if (status == told) co_return told;
-  deliver({event.tag, event.is_edit() || !told.empty() ? "status.update" : "update", status});
+  const bool is_new = std::exchange(telling_[{event.tag, event.uri}].is_new, false);
+  deliver({event.tag, is_new ? "update" : "status.update", status});
   co_return status;
 }
 

@@ -5,12 +5,14 @@
 // the budget of the reader goes; beyond that streams get what comes anyway.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/runtime.hpp"
@@ -73,8 +75,15 @@ class Streams final : public ApiPart, public LiveReader::Owner {
   [[nodiscard]] HttpResponse open(const ApiRequest& request);
   std::shared_ptr<LiveReader> open(bool is_socket, IpAddress peer);
   void deliver(const LiveReader::Event& event);
-  Task<void> tell(delivery::TagEvent event);
-  Task<std::string> tell_once(delivery::TagEvent event, std::string told);
+  // What is being told of a post under a hashtag, now and later.
+  struct Telling {
+    std::uint64_t number = 0;  // of the event; a later one takes its place
+    bool is_new = false;       // readers have had nothing of it
+  };
+  [[nodiscard]] bool is_told_by(std::uint64_t number, const delivery::TagEvent& event) const;
+  [[nodiscard]] bool may_try_again(std::uint64_t number, const delivery::TagEvent& event) const;
+  Task<void> tell(delivery::TagEvent event, std::uint64_t number);
+  Task<std::string> tell_once(delivery::TagEvent event, std::uint64_t number, std::string told);
   Task<void> subscribe(Tag tag);
   Task<void> let_go(Tag tag);
   Task<void> forget_former();
@@ -82,6 +91,8 @@ class Streams final : public ApiPart, public LiveReader::Owner {
   void bring_all();
   Task<void> look_again();
 
+  // Beyond that a post that does not come at once does not come: servers that do not answer say how many.
+  static constexpr std::size_t kTryingAgainMax = 300;
   static constexpr Duration kLookEvery = std::chrono::minutes(1);
   Options options_;
   posts::PostCache& posts_;
@@ -95,6 +106,9 @@ class Streams final : public ApiPart, public LiveReader::Owner {
   std::map<Tag, budget::Share> subscribed_;  // for readers; of who came first
   bool looks_again_ = false;
   std::map<Tag, Instant> left_;  // by the last reader; each has one task that waits
+  std::map<std::pair<Tag, std::string>, Telling> telling_;  // by URI; each has one task, beside former ones
+  std::uint64_t last_ = 0;
+  std::size_t trying_again_ = 0;  // posts
   TaskGroup tasks_;
 };
 

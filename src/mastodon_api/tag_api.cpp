@@ -1,10 +1,13 @@
 #include "mastodon_api/tag_api.hpp"
 
+#include <boost/asio/this_coro.hpp>
+#include <memory>
 #include <optional>
 #include <utility>
 
 #include "base/bytes.hpp"
 #include "base/counted.hpp"
+#include "budget/metered.hpp"
 #include "hashtag/typed.hpp"
 #include "http/url.hpp"
 #include "mastodon_api/timeline_query.hpp"
@@ -34,7 +37,29 @@ Result<Tag> named_tag(const federation::Blocks& blocks, std::string_view name) {
   return offered_tag(blocks, tag.canonical());
 }
 
+// At the database, which otherwise refuses.
+bool has_time_to_read(const Executor& asker) {
+  const auto* metered = asker.target<budget::Metered>();
+  return metered == nullptr || metered->meter()->may_read();
+}
+
 }  // namespace
+
+TagApi::TagApi(posts::Site site, storage::HistoryService& history, Trends& trends,
+               const federation::Blocks& blocks, const Runtime& runtime)
+    : site_(std::move(site)),
+      history_(history),
+      trends_(trends),
+      blocks_(blocks),
+      clock_(runtime.clock),
+      alarm_(runtime.clock, runtime.executor),
+      tasks_(runtime.executor) {}
+
+Task<void> TagApi::stop() {
+  tasks_.cancel();
+  alarm_.ring();
+  co_await tasks_.join();
+}
 
 Task<std::optional<HttpResponse>> TagApi::answer(ApiRequest request) {
   if (request.path == "/api/v1/trends/tags" || request.path == "/api/v1/trends")
@@ -45,51 +70,120 @@ Task<std::optional<HttpResponse>> TagApi::answer(ApiRequest request) {
   co_return std::nullopt;
 }
 
-Task<Result<std::vector<storage::HistoryDay>>> TagApi::days_of(Tag tag, std::chrono::sys_days from,
-                                                               std::chrono::sys_days to) {
-  const auto key = std::tuple(tag.canonical(), from, to);
-  const auto known = known_days_.find(key);
-  if (known != known_days_.end() && clock_.now() - known->second.since < kDaysFresh)
-    co_return known->second.days;
-  CO_TRY(const auto days, co_await history_.query_days(tag, from, to));
-  make_room(known_days_, kDaysMax);
-  known_days_.insert_or_assign(key, KnownDays{clock_.now(), days});
-  co_return days;
+// --- days --------------------------------------------------------------------------------------------------
+
+std::shared_ptr<const TagApi::KnownDays> TagApi::want(const Span& span, bool for_list,
+                                                      const Executor& asker) {
+  if (const auto known = known_days_.find(span); known != known_days_.end()) {
+    const Duration age = clock_.now() - known->second->since;
+    if (age < (*known->second->answer ? kDaysFresh : kDaysFailed)) return known->second;
+    known_days_.erase(known);
+  }
+  if (const auto asked_for = asked_for_.find(span); asked_for != asked_for_.end()) {
+    // One hashtag does not wait behind those of lists.
+    const auto is_this = [&span](const Wanted& wanted) { return wanted.span == span; };
+    if (!for_list && std::erase_if(waiting_, is_this) > 0) tasks_.spawn("days", ask({span, asker}));
+    return asked_for->second;
+  }
+  if (for_list && waiting_.size() >= kWaitingMax) return nullptr;
+  const auto known = asked_for_.emplace(span, std::make_shared<KnownDays>()).first->second;
+  if (!for_list) {
+    tasks_.spawn("days", ask({span, asker}));
+    return known;
+  }
+  waiting_.push_back({span, asker});
+  if (asked_ >= kAskedMax) return known;
+  ++asked_;
+  tasks_.spawn("days_of_list", ask_waiting());
+  return known;
 }
 
-Task<Result<std::vector<storage::HistoryDay>>> TagApi::last_days(Tag tag) {
-  const auto today = std::chrono::floor<std::chrono::days>(clock_.wall_now());
-  co_return co_await days_of(tag, today - std::chrono::days(kTagDays - 1), today + std::chrono::days(1));
+// On the executor of who asks, whose time it takes, also when they have been answered without.
+Task<void> TagApi::ask(Wanted wanted) {
+  const Executor asker = wanted.asker;
+  TaskGroup charged(asker);
+  charged.spawn("days_of_asker", read(std::move(wanted)));
+  co_await charged.join();
 }
 
-Task<json::object> TagApi::describe(Tag tag) {
-  const auto today = std::chrono::floor<std::chrono::days>(clock_.wall_now());
-  const auto known = co_await last_days(tag);
-  std::vector<TagDay> days;
-  for (const storage::HistoryDay& day : known.value_or(std::vector<storage::HistoryDay>()))
-    days.push_back({day.day, day.posts, day.authors});
-  co_return make_tag(tag, site_, days, today);
+Task<void> TagApi::read(Wanted wanted) {
+  const auto& [name, from, to] = wanted.span;
+  Result<Days> answer = co_await history_.query_days(Tag::from_canonical(name), from, to);
+  const std::shared_ptr<KnownDays> known = asked_for_.extract(wanted.span).mapped();
+  known->is_refused = !answer && !has_time_to_read(wanted.asker);
+  known->since = clock_.now();
+  known->answer = std::move(answer);
+  if (!known->is_refused) {
+    make_room(known_days_, kDaysMax);
+    known_days_.insert_or_assign(std::move(wanted.span), known);
+  }
+  alarm_.ring();
 }
+
+Task<void> TagApi::ask_waiting() {
+  while (!waiting_.empty()) {
+    Wanted next = std::move(waiting_.front());
+    waiting_.pop_front();
+    co_await ask(std::move(next));
+  }
+  --asked_;
+}
+
+Task<Result<TagApi::Days>> TagApi::wait_for(Span span, std::shared_ptr<const KnownDays> known, bool for_list,
+                                            Instant deadline) {
+  const Executor asker = co_await boost::asio::this_coro::executor;
+  for (;;) {
+    while (known && !known->answer && clock_.now() < deadline) co_await alarm_.wait_until(deadline);
+    if (!known || !known->answer)
+      co_return fail(ErrorCode::kUnavailable, "the owners of the hashtag have not answered yet");
+    // Where somebody else had asked, it was their time that was over.
+    if (!known->is_refused || !has_time_to_read(asker) || clock_.now() >= deadline) co_return *known->answer;
+    known = want(span, for_list, asker);
+  }
+}
+
+Task<json::array> TagApi::describe(std::vector<Tag> tags, bool in_use) {
+  const Executor asker = co_await boost::asio::this_coro::executor;
+  const Instant deadline = clock_.now() + kDaysWait;
+  const auto today = std::chrono::floor<std::chrono::days>(clock_.wall_now());
+  std::vector<Span> spans;
+  for (const Tag& tag : tags)
+    spans.emplace_back(tag.canonical(), today - std::chrono::days(kTagDays - 1),
+                       today + std::chrono::days(1));
+  std::vector<std::shared_ptr<const KnownDays>> asked_for;
+  const bool for_list = spans.size() > 1;
+  for (const Span& span : spans) asked_for.push_back(want(span, for_list, asker));
+  json::array list;
+  for (std::size_t i = 0; i < tags.size(); ++i) {
+    const Result<Days> known = co_await wait_for(spans[i], asked_for[i], for_list, deadline);
+    if (in_use && known && known->empty()) continue;
+    std::vector<TagDay> days;
+    for (const storage::HistoryDay& day : known.value_or(Days()))
+      days.push_back({day.day, day.posts, day.authors});
+    list.push_back(make_tag(tags[i], site_, days, today));
+  }
+  co_return list;
+}
+
+// --- the API -----------------------------------------------------------------------------------------------
 
 Task<HttpResponse> TagApi::tag(ApiRequest request, std::string name) {
   const Result<Tag> tag = named_tag(blocks_, name);
   if (!tag) co_return api_error(tag.error());
-  json::object entity = co_await describe(*tag);
-  co_return api_response(entity);
+  std::vector<Tag> one = {*tag};
+  const json::array described = co_await describe(std::move(one), /*in_use=*/false);
+  co_return api_response(described.front());
 }
 
 Task<HttpResponse> TagApi::trending(std::string query) {
   const std::size_t limit = number_in(query, "limit", kTrendsDefault, kFoundMax);
   const std::size_t offset = number_in(query, "offset", 0, 10'000);
-  json::array list;
+  std::vector<Tag> tags;
   for (const std::string& name : trends_.top(limit, offset)) {
-    const Result<Tag> tag = offered_tag(blocks_, name);
-    if (!tag) continue;
-    // What was used may have been deleted since.
-    const auto days = co_await last_days(*tag);
-    if (days && days->empty()) continue;
-    list.push_back(co_await describe(*tag));
+    if (Result<Tag> tag = offered_tag(blocks_, name)) tags.push_back(*std::move(tag));
   }
+  // What was used may have been deleted since.
+  const json::array list = co_await describe(std::move(tags), /*in_use=*/true);
   co_return api_response(list);
 }
 
@@ -104,7 +198,11 @@ Task<HttpResponse> TagApi::days(std::string name, std::string query) {
       from_text.empty() && to ? std::optional(*to - std::chrono::days(29)) : parse_date(from_text);
   if (!from || !to || *to < *from || *to - *from >= storage::HistoryService::kDaysMax)
     co_return api_error(422, "from and to must be days (2026-11-21), at most ten years apart");
-  const auto known = co_await days_of(*tag, *from, *to + std::chrono::days(1));
+  const Span span(tag->canonical(), *from, *to + std::chrono::days(1));
+  const Executor asker = co_await boost::asio::this_coro::executor;
+  std::shared_ptr<const KnownDays> asked_for = want(span, /*for_list=*/false, asker);
+  const Result<Days> known =
+      co_await wait_for(span, std::move(asked_for), /*for_list=*/false, clock_.now() + kDaysWait);
   if (!known) co_return api_error(known.error());
   json::array list;
   for (const storage::HistoryDay& day : *known)
@@ -113,18 +211,18 @@ Task<HttpResponse> TagApi::days(std::string name, std::string query) {
 }
 
 Task<json::array> TagApi::find(std::string text, std::size_t limit) {
-  json::array list;
-  const Result<Tag> exact = Tag::parse(text);
-  if (!exact) co_return list;
+  const Result<Tag> exact = parse_typed_tag(text);
+  if (!exact) co_return json::array();
   std::vector<std::string> names = {exact->canonical()};
   for (std::string& name : trends_.beginning_with(exact->canonical(), limit)) {
     if (name != exact->canonical()) names.push_back(std::move(name));
   }
+  std::vector<Tag> tags;
   for (const std::string& name : names) {
-    const Result<Tag> tag = offered_tag(blocks_, name);
-    if (tag && list.size() < limit) list.push_back(co_await describe(*tag));
+    Result<Tag> tag = offered_tag(blocks_, name);
+    if (tag && tags.size() < limit) tags.push_back(*std::move(tag));
   }
-  co_return list;
+  co_return co_await describe(std::move(tags), /*in_use=*/false);
 }
 
 }  // namespace tagring::mastodon_api

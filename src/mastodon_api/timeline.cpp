@@ -195,19 +195,19 @@ bool Timeline::passes(const posts::Post& post, const TimelineQuery& query) const
   return options_.is_local(post.author) ? query.local : query.remote;
 }
 
-// For each entry its Status; empty if it is not to be shown.
-Task<std::vector<json::object>> Timeline::show(std::vector<Entry> entries, TimelineQuery query,
-                                               Instant deadline) {
+// For each entry what it says; nothing if it is not to be shown.
+Task<Timeline::Contents> Timeline::contents(std::vector<Entry> entries, TimelineQuery query,
+                                            Instant deadline) {
   std::vector<posts::PostCache::Wanted> wanted;
   for (const Entry& entry : entries) wanted.push_back({entry.entry.uri, entry.entry.author});
-  const auto contents = co_await posts_.read(std::move(wanted), std::min(deadline, posts_.deadline()));
-  std::vector<json::object> statuses(entries.size());
+  Contents contents = co_await posts_.read(std::move(wanted), std::min(deadline, posts_.deadline()));
   for (std::size_t i = 0; i < entries.size(); ++i) {
-    if (!contents[i] || contents[i]->post->author != entries[i].entry.author) continue;
-    if (!passes(*contents[i]->post, query)) continue;
-    statuses[i] = posts_.show(*contents[i], entries[i].id);
+    const auto is_shown = [&](const posts::Post& post) {
+      return post.author == entries[i].entry.author && passes(post, query);
+    };
+    if (contents[i] && !is_shown(*contents[i]->post)) contents[i].reset();
   }
-  co_return statuses;
+  co_return contents;
 }
 
 Task<Result<Timeline::Page>> Timeline::read(TimelineQuery query) {
@@ -219,20 +219,24 @@ Task<Result<Timeline::Page>> Timeline::read(TimelineQuery query) {
   Page page;
   bool is_cut = false;  // full before the end of what was looked at
   std::size_t scanned = 0;
-  while (page.statuses.size() < query.limit && scanned < options_.scanned_max && clock_.now() < deadline &&
-         !scan.is_done() && !scan.is_stuck()) {
+  std::size_t bytes = 0;
+  const auto is_full = [&] { return page.statuses.size() >= query.limit || bytes > options_.bytes_max; };
+  while (!is_full() && scanned < options_.scanned_max && clock_.now() < deadline && !scan.is_done() &&
+         !scan.is_stuck()) {
     const std::size_t missing = query.limit - page.statuses.size();
     CO_TRY(std::vector<Entry> entries,
            co_await scan.next(is_filtered ? std::max(missing, kFilteredBatch) : missing));
-    const std::vector<json::object> statuses = co_await show(entries, query, deadline);
+    const Contents shown = co_await contents(entries, query, deadline);
     for (std::size_t i = 0; i < entries.size(); ++i) {
       const posts::StatusId id = entries[i].id;
-      is_cut = page.statuses.size() >= query.limit && id != entries[i - 1].id;
+      is_cut = is_full() && id != entries[i - 1].id;
       if (is_cut) break;
       page.oldest = std::min(page.oldest.value_or(id), id);
       page.newest = std::max(page.newest.value_or(id), id);
       ++scanned;
-      if (!statuses[i].empty()) page.statuses.push_back(statuses[i]);
+      if (!shown[i]) continue;
+      page.statuses.push_back(posts_.show(*shown[i], id));
+      bytes += json::serialize(page.statuses.back()).size();
     }
   }
   if (scan.is_stuck() && !is_cut) {

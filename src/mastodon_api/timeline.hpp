@@ -22,6 +22,7 @@ class Timeline {
     std::size_t scanned_max = 240;            // posts looked at for one page; those that a filter drops count
     std::size_t rounds_max = 12;              // of asking for history until there is something to show
     Duration wait = std::chrono::seconds(8);  // for one page, all rounds together
+    std::size_t bytes_max = 2U << 20U;  // of the statuses of a page; it ends with the one that is beyond
   };
 
   Timeline(Options options, storage::HistoryService& history, posts::PostCache& posts, Clock& clock)
@@ -45,7 +46,8 @@ class Timeline {
   struct Source;
   class Scan;
 
-  Task<std::vector<json::object>> show(std::vector<Entry> entries, TimelineQuery query, Instant deadline);
+  using Contents = std::vector<std::optional<posts::PostCache::Content>>;
+  Task<Contents> contents(std::vector<Entry> entries, TimelineQuery query, Instant deadline);
   [[nodiscard]] bool passes(const posts::Post& post, const TimelineQuery& query) const;
 
   Options options_;

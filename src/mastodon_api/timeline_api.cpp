@@ -43,8 +43,10 @@ std::string link_of(const std::string& base, const Timeline::Page& page, bool fo
 bool TimelineApi::is_feed(std::string_view path) { return feed_of(path).has_value(); }
 
 Task<std::optional<HttpResponse>> TimelineApi::answer(ApiRequest request) {
-  if (const auto wanted = feed_of(request.path))
+  if (const auto wanted = feed_of(request.path)) {
+    if (const std::string there = moved_to_(); !there.empty()) co_return redirect(301, there + request.path);
     co_return co_await feed(percent_decode(wanted->first).value_or(""), wanted->second);
+  }
   if (!request.path.starts_with(kTimelinePath)) co_return std::nullopt;
   const std::string name = percent_decode(request.path.substr(kTimelinePath.size())).value_or("");
   co_return co_await timeline(name, std::move(request.query));
@@ -76,6 +78,7 @@ Task<HttpResponse> TimelineApi::feed(std::string name, FeedFormat format) {
   HttpResponse response;
   response.headers.add("Content-Type", media_type(format));
   response.headers.add("Cache-Control", "public, max-age=60");
+  response.headers.add("X-Robots-Tag", "noindex");
   response.body = make_feed(format, *tag, page->statuses, site_, clock_.wall_now());
   co_return response;
 }

@@ -4,6 +4,7 @@
 //   GET /tags/….rss, /tags/….atom
 #pragma once
 
+#include <functional>
 #include <string>
 #include <utility>
 
@@ -17,8 +18,14 @@ namespace tagring::mastodon_api {
 
 class TimelineApi final : public ApiPart {
  public:
-  TimelineApi(posts::Site site, Timeline& timeline, const federation::Blocks& blocks, const Clock& clock)
-      : site_(std::move(site)), timeline_(timeline), blocks_(blocks), clock_(clock) {}
+  // `moved_to`: the origin that the node has from now on, or empty. Feed readers are told, and follow.
+  TimelineApi(posts::Site site, Timeline& timeline, const federation::Blocks& blocks, const Clock& clock,
+              std::function<std::string()> moved_to)
+      : site_(std::move(site)),
+        timeline_(timeline),
+        blocks_(blocks),
+        clock_(clock),
+        moved_to_(std::move(moved_to)) {}
 
   [[nodiscard]] static bool is_feed(std::string_view path);
   [[nodiscard]] Task<std::optional<HttpResponse>> answer(ApiRequest request) override;
@@ -31,6 +38,7 @@ class TimelineApi final : public ApiPart {
   Timeline& timeline_;
   const federation::Blocks& blocks_;
   const Clock& clock_;
+  std::function<std::string()> moved_to_;
 };
 
 }  // namespace tagring::mastodon_api

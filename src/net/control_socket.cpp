@@ -26,6 +26,7 @@ Task<Result<HttpResponse>> call(std::string path, HttpRequest request, Instant d
   const auto [error] = co_await stream.async_connect(Local::endpoint(path), kTuple);
   if (error) co_return fail_with(error, path);
   beast::flat_buffer buffer;
+  buffer.max_size(kUnparsedMax);
   buffer.reserve(kReadSize);
   auto shared = std::make_shared<const OutgoingMessage>(std::move(message));
   Exchange done = co_await exchange(&stream, &buffer, std::move(shared),

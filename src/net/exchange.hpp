@@ -78,6 +78,8 @@ Task<Exchange> exchange(Stream* stream, boost::beast::flat_buffer* buffer,
       co_return Exchange(fail(ErrorCode::kInvalid, "unexpected informational response"));
     }
   }
+  // Fields of a trailer are not looked at, so that they cannot pass for fields of the header.
+  Headers headers = to_headers(parser->get());
   if (!parser->is_done()) {
     const auto [error, size] = co_await http::async_read(*stream, *buffer, *parser, kTuple);
     if (error) co_return Exchange(fail_with(error, "reading the response"));
@@ -87,7 +89,7 @@ Task<Exchange> exchange(Stream* stream, boost::beast::flat_buffer* buffer,
   auto received = parser->release();
   HttpResponse response;
   response.status = static_cast<int>(received.result_int());
-  response.headers = to_headers(received);
+  response.headers = std::move(headers);
   response.body = std::move(received.body());
   Exchange done(std::move(response));
   done.keep_alive = keep_alive;

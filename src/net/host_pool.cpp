@@ -45,10 +45,15 @@ Connection::Connection(const Executor& executor, IpAddress address, const TlsCon
   } else {
     plain_.emplace(executor);
   }
+  buffer_.max_size(kUnparsedMax);
   buffer_.reserve(kReadSize);
 }
 
 bool Connection::is_quiet() {
+  // What came is first in the socket, then in OpenSSL, as it is and then decrypted.
+  if (tls_ &&
+      (SSL_pending(tls_->native_handle()) > 0 || BIO_ctrl_pending(SSL_get_rbio(tls_->native_handle())) > 0))
+    return false;
   char byte = 0;
   const auto got = ::recv(lowest().socket().native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
   return got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
@@ -126,6 +131,7 @@ Task<Result<HttpResponse>> HostPool::send(std::shared_ptr<HostPool> self, HttpCa
   const Time until = to_steady(call.deadline);
   const ExchangeLimits limits(until, call.response_size_max, call.method == "HEAD");
   const auto prefix = call.required_prefix;
+  const NameUse use = prefix && !call.is_for_stranger ? NameUse::kRing : NameUse::kOthers;
   const Instant deadline = call.deadline;
   const std::string authority = call.url.authority();
   HttpRequest request{.method = std::move(call.method),
@@ -146,7 +152,7 @@ Task<Result<HttpResponse>> HostPool::send(std::shared_ptr<HostPool> self, HttpCa
     if (done.keep_alive) self->keep(std::move(kept));
     if (!done.is_stale) co_return std::move(done.response);
   }
-  CO_TRY(SharedConnection fresh, co_await self->connect(prefix, deadline));
+  CO_TRY(SharedConnection fresh, co_await self->connect(prefix, use, deadline));
   Exchange done = co_await Connection::run(fresh, message, limits);
   self->remember_session(*fresh);
   if (done.keep_alive) self->keep(std::move(fresh));
@@ -211,8 +217,8 @@ Result<std::vector<IpAddress>> HostPool::admit(const std::vector<IpAddress>& add
               fmt::format("{}: no address that {}", host_, prefix ? "has the required prefix" : "is public"));
 }
 
-Task<Result<HostPool::SharedConnection>> HostPool::connect(std::optional<Prefix64> prefix, Instant deadline) {
-  const NameUse use = prefix ? NameUse::kRing : NameUse::kOthers;  // calls on the rings name it
+Task<Result<HostPool::SharedConnection>> HostPool::connect(std::optional<Prefix64> prefix, NameUse use,
+                                                           Instant deadline) {
   CO_TRY(const std::vector<IpAddress> found, co_await resolver_.resolve(host_, deadline, use));
   CO_TRY(const std::vector<IpAddress> addresses, admit(found, prefix));
   const Time until = to_steady(deadline);

@@ -82,7 +82,7 @@ class HostPool : public std::enable_shared_from_this<HostPool> {
   void watch_idle();
   [[nodiscard]] Result<std::vector<IpAddress>> admit(const std::vector<IpAddress>& addresses,
                                                      const std::optional<Prefix64>& prefix) const;
-  Task<Result<SharedConnection>> connect(std::optional<Prefix64> prefix, Instant deadline);
+  Task<Result<SharedConnection>> connect(std::optional<Prefix64> prefix, NameUse use, Instant deadline);
   Task<Result<SharedConnection>> connect_to(IpAddress address, Time until);
   Task<Result<void>> shake_hands(SharedConnection connection);
   void remember_session(Connection& connection);

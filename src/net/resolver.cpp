@@ -32,10 +32,10 @@ using Addresses = std::vector<IpAddress>;
 constexpr std::size_t kNameSizeMax = 253;
 constexpr std::size_t kPendingMax = 512;
 constexpr std::size_t kPendingOfDomainMax = 128;
-constexpr std::size_t kKeptMax = 10'000;
 constexpr std::chrono::seconds kFailureLifetime{30};
 constexpr std::chrono::seconds kUnknownLifetime{60};  // of what is in the hosts file, say
 constexpr std::chrono::hours kOldLifetime{24};
+constexpr std::chrono::milliseconds kForNewer{300};  // a call on the rings has 3 s in all
 
 std::optional<IpAddress> parse_literal(std::string_view host) {
   if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
@@ -93,6 +93,7 @@ struct Waiter {
 template <class T>
 struct Flight {
   std::vector<std::shared_ptr<Waiter<T>>> waiters;
+  bool is_for_later = false;  // wanted, although nobody waits any more
 
   void land(const Result<T>& answer) {
     for (const auto& waiter : std::exchange(waiters, {})) {
@@ -153,17 +154,17 @@ struct Resolver::Impl {
   void start_jobs(Lane& lane);
   void drop_unwanted(Lane& lane);
   Result<void> add_job(Lane& lane, Lane::Job job);
-  void keep(const std::string& host, const Result<HostAddresses>& found);
-  std::optional<Result<Addresses>> kept_answer(const std::string& host, bool even_if_old);
+  void keep(const std::string& host, NameUse use, const Result<HostAddresses>& found);
+  std::optional<Result<Addresses>> kept_answer(const std::string& host, NameUse use, bool even_if_old);
   Result<std::shared_ptr<Flight<Addresses>>> join(const std::string& host, NameUse use,
                                                   const std::shared_ptr<Waiter<Addresses>>& waiter);
   template <class T>
   Task<Result<T>> wait(std::shared_ptr<Flight<T>> flight, std::shared_ptr<Waiter<T>> waiter, std::string name,
-                       Instant deadline);
+                       Time until);
 
   const ResolverOptions options;
   std::mutex mutex;  // of all below
-  std::map<std::string, Kept> kept;
+  std::map<NameUse, std::map<std::string, Kept>> kept;
   std::map<std::pair<NameUse, std::string>, std::shared_ptr<Flight<Addresses>>> flights;
   Lane others;
   Lane ring;
@@ -227,8 +228,8 @@ Result<void> Resolver::Impl::add_job(Lane& lane, Lane::Job job) {
 
 template <class T>
 Task<Result<T>> Resolver::Impl::wait(std::shared_ptr<Flight<T>> flight, std::shared_ptr<Waiter<T>> waiter,
-                                     std::string name, Instant deadline) {
-  waiter->timer.expires_at(to_steady(deadline));
+                                     std::string name, Time until) {
+  waiter->timer.expires_at(until);
   co_await waiter->timer.async_wait(asio::as_tuple(asio::use_awaitable));
   if (waiter->answer) co_return std::move(*waiter->answer);
   const std::lock_guard lock(mutex);
@@ -238,23 +239,28 @@ Task<Result<T>> Resolver::Impl::wait(std::shared_ptr<Flight<T>> flight, std::sha
 
 // --- what is known -----------------------------------------------------------------------------------------
 
-void Resolver::Impl::keep(const std::string& host, const Result<HostAddresses>& found) {
+void Resolver::Impl::keep(const std::string& host, NameUse use, const Result<HostAddresses>& found) {
   const Time now = std::chrono::steady_clock::now();
-  const auto known = kept.find(host);
-  if (!found && known != kept.end() && known->second.answer && now < known->second.good_for_rings_until) {
-    known->second.until = now;
+  const Time until = now + (found ? found->lifetime : kFailureLifetime);
+  auto& hosts = kept[use];
+  const auto known = hosts.find(host);
+  const bool is_old_good = use == NameUse::kRing && known != hosts.end() && known->second.answer &&
+                           now < known->second.good_for_rings_until;
+  if (!found && is_old_good) {
+    known->second.until = until;
     return;
   }
-  if (known == kept.end() && kept.size() >= kKeptMax)
-    kept.erase(std::ranges::min_element(kept, {}, [](const auto& entry) { return entry.second.until; }));
-  const Time until = now + (found ? found->lifetime : kFailureLifetime);
+  if (known == hosts.end() && hosts.size() >= options.kept_max)
+    hosts.erase(std::ranges::min_element(hosts, {}, [](const auto& entry) { return entry.second.until; }));
   Result<Addresses> answer = found ? Result<Addresses>(found->addresses) : std::unexpected(found.error());
-  kept.insert_or_assign(host, Kept{std::move(answer), until, found ? now + kOldLifetime : until});
+  hosts.insert_or_assign(host, Kept{std::move(answer), until, found ? now + kOldLifetime : until});
 }
 
-std::optional<Result<Addresses>> Resolver::Impl::kept_answer(const std::string& host, bool even_if_old) {
-  const auto known = kept.find(host);
-  if (known == kept.end()) return std::nullopt;
+std::optional<Result<Addresses>> Resolver::Impl::kept_answer(const std::string& host, NameUse use,
+                                                             bool even_if_old) {
+  const auto& hosts = kept[use];
+  const auto known = hosts.find(host);
+  if (known == hosts.end()) return std::nullopt;
   const Time until = even_if_old ? known->second.good_for_rings_until : known->second.until;
   if (std::chrono::steady_clock::now() >= until) return std::nullopt;
   return known->second.answer;
@@ -269,11 +275,11 @@ Result<std::shared_ptr<Flight<Addresses>>> Resolver::Impl::join(
   }
   auto flight = std::make_shared<Flight<Addresses>>();
   flight->waiters.push_back(waiter);
-  const auto is_wanted = [flight] { return !flight->waiters.empty(); };
+  const auto is_wanted = [flight] { return flight->is_for_later || !flight->waiters.empty(); };
   const auto run = [this, flight, host, use] {
     const Result<HostAddresses> found = ask_system(host, options.name_server);
     const std::lock_guard lock(mutex);
-    keep(host, found);
+    keep(host, use, found);
     flights.erase({use, host});
     flight->land(found ? Result<Addresses>(found->addresses) : std::unexpected(found.error()));
   };
@@ -298,17 +304,21 @@ Task<Result<Addresses>> Resolver::resolve(std::string host, Instant deadline, Na
   if (!is_host_name(host)) co_return fail(ErrorCode::kInvalid, "not a host name");
   const Executor executor = co_await asio::this_coro::executor;
   auto waiter = std::make_shared<Waiter<Addresses>>(executor);
-  std::shared_ptr<Flight<Addresses>> flight;
+  Result<std::shared_ptr<Flight<Addresses>>> flight;
+  std::optional<Result<Addresses>> old;
   {
     const std::lock_guard lock(impl->mutex);
-    if (auto answer = impl->kept_answer(host, /*even_if_old=*/false)) co_return *std::move(answer);
-    CO_TRY(flight, impl->join(host, use, waiter));
+    if (auto answer = impl->kept_answer(host, use, /*even_if_old=*/false)) co_return *std::move(answer);
+    if (use == NameUse::kRing) old = impl->kept_answer(host, use, /*even_if_old=*/true);
+    flight = impl->join(host, use, waiter);
+    if (old && flight) (*flight)->is_for_later = true;
   }
-  Result<Addresses> answer = co_await impl->wait(flight, waiter, host, deadline);
-  if (answer || use != NameUse::kRing) co_return answer;
-  const std::lock_guard lock(impl->mutex);
-  if (auto old = impl->kept_answer(host, /*even_if_old=*/true)) co_return *std::move(old);
-  co_return answer;
+  if (!flight) co_return old.value_or(std::unexpected(flight.error()));
+  // What is being looked up comes in time for the next who asks.
+  Time until = to_steady(deadline);
+  if (old) until = std::min(until, std::chrono::steady_clock::now() + kForNewer);
+  Result<Addresses> answer = co_await impl->wait(*flight, waiter, host, until);
+  co_return !answer && old ? *std::move(old) : std::move(answer);
 }
 
 Task<Result<std::vector<ServiceHost>>> Resolver::find_service(std::string name, Instant deadline) {
@@ -325,7 +335,7 @@ Task<Result<std::vector<ServiceHost>>> Resolver::find_service(std::string name, 
   flight->waiters.push_back(waiter);
   {
     const std::lock_guard lock(impl->mutex);
-    const auto is_wanted = [flight] { return !flight->waiters.empty(); };
+    const auto is_wanted = [flight] { return flight->is_for_later || !flight->waiters.empty(); };
     const auto run = [impl = impl.get(), name, flight] {
       const Result<Hosts> found = ask_srv(name, impl->options.name_server);
       const std::lock_guard lock(impl->mutex);
@@ -333,7 +343,7 @@ Task<Result<std::vector<ServiceHost>>> Resolver::find_service(std::string name, 
     };
     CO_TRY_VOID(impl->add_job(impl->ring, {name, impl->domain_of(name.substr(dot + 6)), is_wanted, run}));
   }
-  co_return co_await impl->wait(flight, waiter, name, deadline);
+  co_return co_await impl->wait(flight, waiter, name, to_steady(deadline));
 }
 
 }  // namespace tagring::net

@@ -33,7 +33,7 @@ struct Link {
   explicit Link(const Executor& strand) : stream(strand) {}
 
   beast::tcp_stream stream;
-  beast::flat_buffer buffer;                                     // of what was read and not yet handed on
+  beast::flat_buffer buffer{kUnparsedMax};                       // of what was read and not yet handed on
   std::optional<http::response_parser<http::buffer_body>> body;  // none: a tunnel
 };
 using SharedLink = std::shared_ptr<Link>;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <ctime>
 
 namespace tagring::net {
 namespace {
@@ -19,6 +20,17 @@ WallTime system_wall_now() { return std::chrono::floor<Duration>(std::chrono::sy
 std::chrono::steady_clock::time_point to_steady(Instant deadline) {
   const Instant bounded = std::clamp(deadline, Instant(Duration::zero()), steady_now() + kAheadMax);
   return std::chrono::steady_clock::time_point(bounded.time_since_epoch());
+}
+
+// Where there is none that goes on in sleep, what slept is doubted for a day (SteadyDate).
+Instant SystemClock::elapsed() const {
+#ifdef CLOCK_BOOTTIME
+  timespec time{};
+  if (::clock_gettime(CLOCK_BOOTTIME, &time) == 0)
+    return Instant(std::chrono::floor<Duration>(std::chrono::seconds(time.tv_sec) +
+                                                std::chrono::nanoseconds(time.tv_nsec)));
+#endif
+  return now();
 }
 
 Task<void> SystemClock::sleep_until(Instant deadline) {

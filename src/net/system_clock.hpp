@@ -23,6 +23,7 @@ class SystemClock final : public Clock {
 
   [[nodiscard]] Instant now() const override { return steady_now(); }
   [[nodiscard]] WallTime wall_now() const override { return system_wall_now(); }
+  [[nodiscard]] Instant elapsed() const override;
   [[nodiscard]] Task<void> sleep_until(Instant deadline) override;
 
  private:

@@ -2,7 +2,6 @@
 
 #include <array>
 #include <boost/asio/ssl/context.hpp>
-#include <filesystem>
 #include <fmt/format.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
@@ -48,12 +47,6 @@ int select_alpn(SSL*, const unsigned char** out, unsigned char* out_size, const 
   return SSL_TLSEXT_ERR_OK;
 }
 
-Result<void> check_file(const std::string& file, const char* what) {
-  std::error_code error;
-  if (std::filesystem::is_regular_file(file, error)) return {};
-  return fail(ErrorCode::kNotFound, fmt::format("{} {}: no such file", what, file));
-}
-
 }  // namespace
 
 Result<TlsContext> make_client_tls(const std::string& ca_file) {
@@ -74,8 +67,8 @@ Result<TlsContext> make_client_tls(const std::string& ca_file) {
 }
 
 Result<TlsContext> make_server_tls(const std::string& certificate_file, const std::string& key_file) {
-  TRY_VOID(check_file(certificate_file, "certificate"));
-  TRY_VOID(check_file(key_file, "private key"));
+  TRY_VOID(crypto::check_pem_file("certificate", certificate_file));
+  TRY_VOID(crypto::check_pem_file("private key", key_file));
   ERR_clear_error();
   auto context = std::make_shared<ssl::context>(ssl::context::tls_server);
   SSL_CTX* native = context->native_handle();

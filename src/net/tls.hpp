@@ -21,7 +21,8 @@ using TlsContext = std::shared_ptr<boost::asio::ssl::context>;
 [[nodiscard]] Result<TlsContext> make_client_tls(const std::string& ca_file);
 
 // For listening. Both files are PEM; the certificate's file holds the whole chain, own certificate first.
-// kNotFound: no such file. kInvalid: not PEM, or the key is not that of the certificate.
+// kNotFound: no such file. kUnavailable: it may not be read. kInvalid: not PEM, or the key is not that of the
+// certificate.
 [[nodiscard]] Result<TlsContext> make_server_tls(const std::string& certificate_file,
                                                  const std::string& key_file);
 

@@ -15,6 +15,8 @@ namespace tagring::net {
 constexpr std::size_t kHeaderSizeMax = 16U * 1024U;
 // One TLS record; also what a connection keeps for reading.
 constexpr std::size_t kReadSize = 16U * 1024U;
+// What is read and not yet parsed: a header, or the line of a chunk, has no end of its own for Beast.
+constexpr std::size_t kUnparsedMax = kHeaderSizeMax + kReadSize;
 // A body up to this size is sent in one piece with its header: one record and one packet train instead of
 // two.
 constexpr std::size_t kJoinSize = 12U * 1024U;

@@ -1,5 +1,7 @@
 #include "node/node.hpp"
 
+#include <set>
+
 #include "activitypub/announced.hpp"
 #include "activitypub/follows.hpp"
 #include "activitypub/inbox.hpp"
@@ -75,7 +77,16 @@ Task<Result<void>> Node::load() {
   CO_TRY_VOID(co_await parts_->storage.kept.load());
   CO_TRY_VOID(co_await parts_->relay.owners.load());
   CO_TRY_VOID(co_await parts_->fasp.sharing.load());
+  co_await enforce();
   co_return co_await load_latest();
+}
+
+// What a disk has no room for is no reason not to start: the next start tries again.
+Task<void> Node::enforce() {
+  Result<void> enforced = co_await parts_->instances.instances.enforce();
+  if (enforced) enforced = co_await parts_->instances.moderation.enforce();
+  if (!enforced)
+    parts_->environment.log.warn("decisions_not_enforced", {{"because", enforced.error().message}});
 }
 
 // What is kept in memory of the posts that came of late, as NodeWiring::entered notes it.
@@ -84,14 +95,20 @@ Task<Result<void>> Node::load_latest() {
   const WallTime now = parts_->environment.clock.wall_now();
   CO_TRY(const std::uint64_t yesterdays,
          co_await store.feed_start(std::chrono::floor<std::chrono::days>(now)));
-  std::function<void(const delivery::FeedEntry&)> note = [this,
-                                                          yesterdays](const delivery::FeedEntry& entry) {
+  std::set<std::string> own;  // posts, whose hashtags are all known here
+  std::function<void(const delivery::FeedEntry&)> note = [&](const delivery::FeedEntry& entry) {
     const delivery::TagEvent& event = entry.event;
     parts_->reading.trends.note(event.tag.canonical(), event.author, event.published);
-    if (entry.seq > yesterdays)
-      parts_->instances.day_authors.came(event.tag.canonical(), event.author, entry.seq);
+    if (entry.seq <= yesterdays) return;
+    parts_->instances.day_authors.came({event.uri, event.tag.canonical(), event.author, entry.seq});
+    if (parts_->instances.instances.may_publish(event.author)) own.insert(event.uri);
   };
-  co_return co_await delivery::visit_added(store, now - std::chrono::days(1), std::move(note));
+  CO_TRY_VOID(co_await delivery::visit_added(store, now - std::chrono::days(1), std::move(note)));
+  for (const std::string& uri : own) {
+    CO_TRY(const std::optional<delivery::PublishedPost> post, co_await store.find_post(uri));
+    if (post) parts_->wiring->published(*post);
+  }
+  co_return Result<void>();
 }
 
 // --- Node --------------------------------------------------------------------------------------------------
@@ -122,7 +139,8 @@ Task<Result<void>> Node::start() {
   parts_->instances.publisher.start();
   parts_->instances.copies.start();
   parts_->instances.put_off.start(
-      [&fasp = parts_->fasp](const std::string& uri) { return fasp.sharing.is_shared(uri); });
+      {[&fasp = parts_->fasp](const std::string& uri) { return fasp.sharing.is_shared(uri); },
+       [&fasp = parts_->fasp](std::string uri) { return fasp.sharing.look(std::move(uri)); }});
   parts_->instances.outboxes.start([&rings = parts_->rings.service] { return rings.is_among_others(); });
   parts_->instances.moving.start([this] { return leave(); });
   parts_->instances.replayer.start();
@@ -147,9 +165,11 @@ Task<void> Node::stop() {
   co_await parts_->handover.anti_entropy.stop();
   co_await parts_->storage.retention.stop();
   co_await parts_->reading.posts.stop();
+  co_await parts_->reading.tag_api.stop();
   co_await parts_->instances.replayer.stop();
   co_await parts_->instances.tag_sources.stop();
   co_await parts_->fasp.sharing.stop();
+  co_await parts_->instances.moving.stop();  // it may be leaving the rings
   co_await parts_->rings.balancer.stop();
   co_await parts_->rings.service.stop();
   co_await parts_->instances.sync.stop();
@@ -168,7 +188,6 @@ Task<void> Node::stop() {
   co_await parts_->instances.publisher.stop();
   co_await parts_->instances.copies.stop();
   co_await parts_->instances.outboxes.stop();
-  co_await parts_->instances.moving.stop();
   co_await parts_->relay.followers.stop();
   co_await parts_->instances.activities.stop();
   co_await parts_->storage.disputes.stop();
@@ -266,6 +285,7 @@ Routes Node::make_routes() {
 }
 
 Task<HttpResponse> Node::answer(HttpRequest request) {
+  parts_->health.doctor.note_host(request);
   if (!is_for_this_host(request, parts_->speech.identity.origin())) return refuse_host();
   const bool is_probe = health::Probes::is_path(path_of(request.target));
   if (!loaded_ && !is_probe) return not_loaded();
@@ -408,6 +428,8 @@ void Node::add_health(json::object& status) const {
   const Health& health = parts_->health;
   const json::object readiness = health.doctor.readiness();
   status.insert(readiness.begin(), readiness.end());
+  if (const std::optional<WallTime> oldest = parts_->instances.reports.oldest())
+    status["reports_oldest"] = std::chrono::floor<std::chrono::seconds>(*oldest).time_since_epoch().count();
   status["restart_for"] = parts_->admin.restart_for;
   status["looked"] = health.doctor.has_looked();
   status["problems"] = health::to_json(health.doctor.problems()).at("checks");
@@ -416,6 +438,9 @@ void Node::add_health(json::object& status) const {
   if (parts_->environment.machine == nullptr) return;
   if (const std::optional<WallTime> until = parts_->environment.machine->certificate_until())
     status["certificate_until"] = std::chrono::floor<std::chrono::seconds>(*until).time_since_epoch().count();
+  if (const std::optional<WallTime> late = parts_->environment.machine->certificate_late_from())
+    status["certificate_late_from"] =
+        std::chrono::floor<std::chrono::seconds>(*late).time_since_epoch().count();
   if (std::optional<json::array> fronts = parts_->environment.machine->fronts())
     status["fronts"] = *std::move(fronts);
   if (const std::optional<health::Disk> disk = parts_->environment.machine->disk())

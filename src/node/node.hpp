@@ -63,6 +63,7 @@ class Node {
   Task<Result<void>> check_partials();
   Task<Result<void>> load();
   Task<Result<void>> load_latest();
+  Task<void> enforce();
 
   [[nodiscard]] Routes make_routes();
   void add_health(json::object& status) const;

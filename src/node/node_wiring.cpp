@@ -78,6 +78,12 @@ Task<Result<std::vector<delivery::Refusal>>> NodeWiring::relay_own(std::vector<d
   co_return refusals;
 }
 
+void NodeWiring::published(const delivery::PublishedPost& post) {
+  std::vector<std::string> tags;
+  for (const Tag& tag : post.tags) tags.push_back(tag.canonical());
+  parts_.instances.day_authors.note_tags(post.uri, post.author, tags);
+}
+
 void NodeWiring::answered(const std::string& origin, Ring ring, const std::vector<delivery::TagEvent>& events,
                           const std::vector<delivery::Refusal>& refusals, const std::string& answer) {
   parts_.audit.receipts.note(origin, ring, events, refusals, answer);
@@ -100,7 +106,7 @@ void NodeWiring::entered(const delivery::FeedEntry& entry) {
   if (event.op == delivery::Op::kRemove) parts_.reading.posts.forget(event.author);
   if (event.op == delivery::Op::kAdd && !is_edit && !event.is_repeat()) {
     parts_.reading.trends.note(event.tag.canonical(), event.author, event.published);
-    parts_.instances.day_authors.came(event.tag.canonical(), event.author, entry.seq);
+    parts_.instances.day_authors.came({event.uri, event.tag.canonical(), event.author, entry.seq});
   }
   belief::trace(parts_.environment.log, belief::Step::kEntered, event);
   parts_.actors.announced.note(event);
@@ -163,15 +169,16 @@ bool NodeWiring::is_offered(const std::string& collection) const {
 
 Task<Result<void>> NodeWiring::fetch_partition(std::string origin, ring::Contact requester,
                                                redundancy::Partition from, redundancy::Partition to,
-                                               std::uint64_t version) {
+                                               std::uint64_t version, std::size_t sources) {
   return parts_.handover.transfer.fetch_partition(std::move(origin), std::move(requester), std::move(from),
-                                                  std::move(to), version);
+                                                  std::move(to), version, sources);
 }
 
 bool NodeWiring::is_shown(const storage::HistoryEntry& entry) const {
   const federation::Blocks& blocks = parts_.speech.blocks;
+  const std::string& tag = entry.partition.tag.canonical();
   return blocks.of_actor(entry.author) == nullptr && blocks.of_actor(entry.uri) == nullptr &&
-         blocks.of_tag(entry.partition.tag.canonical()) == nullptr &&
+         blocks.of_tag(tag) == nullptr && !blocks.is_refused_by(entry.author, tag) &&
          !parts_.audit.heads.is_taken_down(entry.partition.tag, entry.uri);
 }
 

@@ -33,6 +33,7 @@ class NodeWiring final : public Wiring {
   // --- delivery::Observer ---
   Task<Result<std::vector<delivery::Refusal>>> take_as_owner(Ring ring,
                                                              std::vector<delivery::TagEvent> events) override;
+  void published(const delivery::PublishedPost& post) override;
   void answered(const std::string& origin, Ring ring, const std::vector<delivery::TagEvent>& events,
                 const std::vector<delivery::Refusal>& refusals, const std::string& answer) override;
   [[nodiscard]] std::optional<redundancy::RelayClaim> claim(const Tag& tag) const override;
@@ -51,7 +52,8 @@ class NodeWiring final : public Wiring {
 
   // --- storage::Observer ---
   Task<Result<void>> fetch_partition(std::string origin, ring::Contact requester, redundancy::Partition from,
-                                     redundancy::Partition to, std::uint64_t version) override;
+                                     redundancy::Partition to, std::uint64_t version,
+                                     std::size_t sources) override;
   [[nodiscard]] bool is_shown(const storage::HistoryEntry& entry) const override;
 
   // --- replay::Observer ---

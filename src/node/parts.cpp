@@ -59,8 +59,8 @@ RelayRole::RelayRole(const config::Config& config, const Environment& world, Wir
 
 StorageRole::StorageRole(const config::Config& config, const Environment& world, Wiring& wiring,
                          Speech& speech, Rings& rings, RelayRole& relay)
-    : kept(world.stores.history, rings.storage, rings.service, speech.runtime, world.bounds.moved_rows),
-      disputes(world.stores.history, relay.origins, speech.runtime, world.bounds.disputes),
+    : disputes(world.stores.history, relay.origins, speech.runtime, world.bounds.disputes),
+      kept(disputes, rings.storage, rings.service, speech.runtime, world.bounds.moved_rows),
       calls(rings.storage, rings.service, speech.client, speech.budget, world.clock),
       redundancy(storage_options(config), kept, calls, speech.authenticator, wiring, speech.runtime),
       owner(world.stores.history, kept, redundancy, disputes, relay.redundancy, relay.checker),
@@ -69,14 +69,14 @@ StorageRole::StorageRole(const config::Config& config, const Environment& world,
 
 Auditing::Auditing(const Environment& world, Wiring& wiring, Speech& speech, Rings& rings, RelayRole& relay,
                    StorageRole& storage)
-    : notary(rings.service.network(), speech.identity, speech.runtime),
+    : notary(rings.service.network(), speech.identity, storage.kept.signed_time(), speech.runtime.workers),
       issuer(world.stores.history, storage.kept, notary),
       receipts({}, world.stores.receipts, storage.kept, notary, speech.keys, speech.runtime),
       heads(world.stores.history, storage.kept, notary, speech.budget, world.workers,
             [&wiring](const storage::HistoryEntry& entry) { wiring.taken_down(entry); }),
       gatherer(receipts, world.stores.relay, storage.history, notary, world.http, world.clock),
       questions(rings.storage, speech.keys, rings.service, notary, world.clock),
-      judge(rings.storage, world.stores.relay, world.http, world.clock),
+      judge(rings.storage, world.stores.relay, receipts, world.http, world.clock),
       questioning(questions, judge, storage.history, rings.storage),
       concerned(storage.history, rings.service, notary, world.http, speech.budget, speech.runtime),
       offences(world.stores.receipts, questions, concerned, relay.origins.standing(), notary, speech.runtime),
@@ -87,7 +87,7 @@ Auditing::Auditing(const Environment& world, Wiring& wiring, Speech& speech, Rin
 Handover::Handover(const config::Config& config, const Environment& world, Speech& speech, Rings& rings,
                    RelayRole& relay, StorageRole& storage)
     : reads(world.clock),
-      reassign(world.stores.relay, world.stores.history, relay.owners,
+      reassign(world.stores.relay, storage.disputes, relay.owners,
                {{{Ring::kRelay, config.relay_replicas}, {Ring::kStorage, storage.kept.copies()}},
                 world.owed.value_or(""),
                 world.save_owed,
@@ -98,7 +98,7 @@ Handover::Handover(const config::Config& config, const Environment& world, Speec
       feed(world.stores.relay, relay.feed, relay.doubts, config.relay_replicas, world.bounds.handed_page),
       sets(storage.kept, world.bounds.handed_page),
       history(storage.kept, storage.disputes, reads, world.bounds.handed_page),
-      partitions(world.stores.history, storage.kept, world.bounds.handed_page),
+      partitions(world.stores.history, storage.kept, storage.disputes, world.bounds.handed_page),
       hours(world.stores.history, storage.kept.copies(), world.bounds.compared),
       leaving_relay(rings.service, Ring::kRelay),
       leaving_storage(rings.service, Ring::kStorage),
@@ -171,7 +171,11 @@ ActorRole::ActorRole(Speech& speech, Rings& rings, RelayRole& relay, StorageRole
 
 Reading::Reading(const Environment& world, Speech& speech, RelayRole& relay, StorageRole& storage,
                  InstanceRole& instances)
-    : posts({}, speech.client, api_site(speech.identity), speech.runtime),
+    : posts({.may_ask_more =
+                 [&budget = speech.budget](const std::string& host) {
+                   return budget.take(budget::Resource::kReaderHosts, budget.who(host)) == Duration::zero();
+                 }},
+            speech.client, api_site(speech.identity), speech.runtime),
       timeline(
           {.is_local =
                [&instances](const std::string& author) { return instances.instances.may_publish(author); }},
@@ -179,8 +183,9 @@ Reading::Reading(const Environment& world, Speech& speech, RelayRole& relay, Sto
       trends({}, world.clock),
       streams({.is_shown = [&storage](const auto& entry) { return storage.history.is_shown(entry); }}, posts,
               relay.subscriptions, speech.blocks, speech.budget, speech.runtime),
-      timeline_api(api_site(speech.identity), timeline, speech.blocks, world.clock),
-      tag_api(api_site(speech.identity), storage.history, trends, speech.blocks, world.clock),
+      timeline_api(api_site(speech.identity), timeline, speech.blocks, world.clock,
+                   [&identity = speech.identity] { return identity.moved_to; }),
+      tag_api(api_site(speech.identity), storage.history, trends, speech.blocks, speech.runtime),
       search_api(api_site(speech.identity), speech.budget, tag_api, posts, storage.history, speech.blocks),
       instance_api({.email = speech.identity.contact,
                     .domains = [&instances] { return instances.instances.hosts().size(); }},
@@ -203,8 +208,8 @@ Health::Health(Parts& parts)
              parts.environment.sizes, parts.speech.runtime),
       reach(parts.config.address, parts.speech.client, parts.speech.authenticator, parts.environment.http,
             parts.speech.budget, parts.speech.runtime),
-      doctor({parts.config, parts.rings.service, parts.instances.instances, parts.speech.blocks,
-              parts.relay.owners, parts.relay.announcer, growth},
+      doctor({parts.config, parts.rings.service, parts.instances.instances, parts.instances.moving,
+              parts.speech.blocks, parts.relay.owners, parts.relay.announcer, growth},
              parts.environment.machine, reach, parts.speech.runtime),
       control(doctor, parts.environment.machine) {}
 

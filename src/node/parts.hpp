@@ -149,8 +149,8 @@ struct StorageRole {
   StorageRole(const config::Config& config, const Environment& world, Wiring& wiring, Speech& speech,
               Rings& rings, RelayRole& relay);
 
-  storage::KeptPartitions kept;
   storage::Disputes disputes;
+  storage::KeptPartitions kept;
   storage::StorageCalls calls;
   storage::StorageRedundancy redundancy;
   storage::StorageOwner owner;

@@ -94,12 +94,13 @@ Result<void> fetch(const std::filesystem::path& copy, const std::filesystem::pat
 }
 
 Result<json::object> back_up(const BackupOptions& options) {
-  if (options.file.empty()) return fail(ErrorCode::kInvalid, "the name of the file to write is empty");
   std::error_code error;
   const std::filesystem::path target = std::filesystem::absolute(options.file, error);
   if (error) return fail(ErrorCode::kUnavailable, fmt::format("{}: {}", options.file, error.message()));
-  if (std::filesystem::exists(target, error))
-    return fail(ErrorCode::kInvalid, fmt::format("{} is there already: give another name", target.string()));
+  for (const std::string& taken : {target.string(), target.string() + "-wal"}) {
+    if (std::filesystem::exists(taken, error))
+      return fail(ErrorCode::kInvalid, fmt::format("{} is there already: give another name", taken));
+  }
   if (::access(target.parent_path().c_str(), W_OK | X_OK) != 0) return cannot("write", target, errno);
   TRY(json::object answer, client::ask_node(options.control, "POST", "/backup", {}, client::kLongTimeout));
   TRY_VOID(fetch(json::text_of(answer, "file"), target));
@@ -238,12 +239,67 @@ Result<std::string> look_into(const std::filesystem::path& copy, int version) {
   return key_in(connection);
 }
 
-// What was there stays beside it.
-Result<void> check_room(const std::filesystem::path& folder, const std::filesystem::path& file) {
+Result<void> check_readable(const std::string& file) {
   std::error_code error;
-  const std::uintmax_t size = std::filesystem::file_size(file, error);
+  if (!std::filesystem::is_regular_file(file, error))
+    return fail(ErrorCode::kNotFound, fmt::format("{}: no such file", file));
+  if (::access(file.c_str(), R_OK) != 0)
+    return fail(ErrorCode::kDenied, fmt::format("cannot read {}: {}", file, std::strerror(errno)));
+  return {};
+}
+
+Result<void> copy_with_wal(const std::string& file, const std::string& fresh) {
+  std::error_code error;
+  for (const std::string suffix : {"", "-wal"}) {
+    if (!suffix.empty() && !std::filesystem::exists(file + suffix, error)) continue;
+    std::filesystem::copy_file(file + suffix, fresh + suffix, error);
+    if (error)
+      return fail(ErrorCode::kUnavailable,
+                  fmt::format("cannot copy {} to {}: {}", file + suffix, fresh + suffix, error.message()));
+    std::filesystem::permissions(
+        fresh + suffix, std::filesystem::perms::owner_read | std::filesystem::perms::owner_write, error);
+  }
+  return {};
+}
+
+// Puts what is beside it into it; the version of what that makes.
+Result<int> recover(const std::filesystem::path& fresh) {
+  {
+    TRY(sql::Connection opened, sql::Connection::open(fresh));
+    TRY_VOID(opened.run("PRAGMA wal_checkpoint(TRUNCATE)"));
+  }
+  return sql::verify(fresh);
+}
+
+// Copies `file` to `fresh`; the key in it. What a node that was killed had written last is only beside its
+// database, so nothing can be said of that before both are copied.
+Result<std::string> take_copy(const std::string& file, const std::filesystem::path& fresh) {
+  TRY_VOID(copy_with_wal(file, fresh));
+  const auto refuse = [&file](const Error& why) -> std::unexpected<Error> {
+    if (why.code == ErrorCode::kUnavailable) return std::unexpected(why);
+    return fail(ErrorCode::kCorrupt, fmt::format("{} is no whole backup: {}", file, why.message));
+  };
+  const Result<int> version = recover(fresh);
+  if (!version) return refuse(version.error());
+  if (*version > db::kSchemaVersion) {
+    return fail(ErrorCode::kInvalid,
+                fmt::format("{} is of version {}, this program knows up to {}: install the newer "
+                            "program first",
+                            file, *version, db::kSchemaVersion));
+  }
+  Result<std::string> key = look_into(fresh, *version);
+  if (!key) return refuse(key.error());
+  return key;
+}
+
+// What was there stays beside it.
+Result<void> check_room(const std::filesystem::path& folder, const std::string& file) {
+  std::error_code error;
+  std::uintmax_t size = std::filesystem::file_size(file, error);
   const auto disk = machine::disk_of(folder);
   if (error || !disk) return {};
+  const std::uintmax_t beside = std::filesystem::file_size(file + "-wal", error);
+  if (!error) size += beside;
   if (const Result<void> fits = machine::check_room(*disk, size); !fits)
     return fail(
         fits.error().code,
@@ -289,23 +345,43 @@ Result<bool> take_over(const config::Config& config, const std::filesystem::path
   return taken;
 }
 
+// Owners have delivered meanwhile what is not in the copy, and owe it no more. As to who has just begun to
+// follow them, they tell what they took in the last day, removals included.
+Result<void> ask_owners_again(const std::filesystem::path& copy) {
+  TRY(sql::Connection opened, sql::Connection::open(copy));
+  TRY_VOID(opened.run("UPDATE subscriptions SET accepted = 0"));
+  return {};
+}
+
+// Makes a folder, which goes again if nothing has come into it.
+class Folder {
+ public:
+  explicit Folder(std::filesystem::path path) : path_(std::move(path)) {
+    std::error_code error;
+    is_new_ = std::filesystem::create_directories(path_, error);
+    if (is_new_) std::filesystem::permissions(path_, std::filesystem::perms::owner_all, error);
+  }
+  ~Folder() {
+    std::error_code error;
+    if (is_new_) std::filesystem::remove(path_, error);
+  }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+
+ private:
+  std::filesystem::path path_;
+  bool is_new_ = false;
+};
+
 // At any moment the database is the former or the restored one, whole: also if this is killed.
 Result<json::object> restore_from(const BackupOptions& options) {
   TRY(const config::Config config, config::Config::load(options.control.config));
   if (!config.postgres.empty())
     return fail(ErrorCode::kInvalid,
                 "what this node has is in PostgreSQL: pg_restore puts a copy of it in its place");
-  TRY(const int version, sql::verify(options.file));
-  if (version > db::kSchemaVersion) {
-    return fail(ErrorCode::kInvalid,
-                fmt::format("{} is of version {}, this program knows up to {}: install the newer "
-                            "program first",
-                            options.file, version, db::kSchemaVersion));
-  }
+  TRY_VOID(check_readable(options.file));
   const std::filesystem::path database = config.data / "tagring.db";
-  std::error_code error;
-  if (std::filesystem::create_directories(config.data, error))
-    std::filesystem::permissions(config.data, std::filesystem::perms::owner_all, error);
+  const Folder folder(config.data);
   TRY(Former former, hold(database));  // to the end: it may take minutes, and somebody may start the node
   const std::filesystem::path fresh = database.string() + ".restored";
   remove_with_what_is_beside(fresh);  // of one that was killed
@@ -314,25 +390,31 @@ Result<json::object> restore_from(const BackupOptions& options) {
     remove_with_what_is_beside(fresh);
     return std::unexpected(std::move(why));
   };
-  std::filesystem::copy_file(options.file, fresh, error);
-  if (error) return undo(cannot("write", fresh, error.value()).error());
-  std::filesystem::permissions(
-      fresh, std::filesystem::perms::owner_read | std::filesystem::perms::owner_write, error);
-  const Result<std::string> key = look_into(fresh, version);
-  if (!key)
-    return undo(
-        {ErrorCode::kCorrupt, fmt::format("{} is no whole backup: {}", options.file, key.error().message)});
+  const Result<std::string> key = take_copy(options.file, fresh);
+  if (!key) return undo(key.error());
   const bool is_other = is_of_another_node(former, *key);
-  TRY_VOID(give_to_node(config, options.control.config, fresh));
+  if (const Result<void> given = give_to_node(config, options.control.config, fresh); !given)
+    return undo(given.error());
   const Result<bool> taken_over = take_over(config, fresh);
   if (!taken_over) return undo(taken_over.error());
-  TRY_VOID(sql::sync(fresh));
+  // The next start would make a third key, and those who know the one that was there would refuse what it
+  // signs.
+  if (is_other && *taken_over)
+    return undo(Error(
+        ErrorCode::kInvalid,
+        fmt::format(
+            "this node has run already, and {} has its own key and followers, which would go: a copy of "
+            "what {} has is for before the first start. If it is to be so all the same, move that file "
+            "away, with its -wal",
+            database.string(), config.moved_from)));
+  if (const Result<void> asks = ask_owners_again(fresh); !asks) return undo(asks.error());
+  if (const Result<void> written = sql::sync(fresh); !written) return undo(written.error());
   const Result<std::filesystem::path> aside = put_in_place(fresh, database, std::move(former));
   if (!aside) return undo(aside.error());
   TRY_VOID(sql::sync(config.data));
   return json::object{{"restored", database.string()},
                       {"former", aside->string()},
-                      {"other_key", is_other && !*taken_over},
+                      {"other_key", is_other},
                       {"taken_over_from", *taken_over ? config.moved_from : ""}};
 }
 
@@ -367,7 +449,8 @@ void add_restore(CLI::App& app, int& status) {
   auto options = std::make_shared<BackupOptions>();
   add(app, options, "restore", "Put such a copy in the place of what a stopped node has",
       "Stop the node first (systemctl stop tagring.socket tagring). The copy is verified. What was there is\n"
-      "kept beside it. As root, or as the user of the node.\n"
+      "kept beside it. As root, or as the user of the node. The database of a machine that is gone does as\n"
+      "well, with its tagring.db-wal beside it.\n"
       "Example:\n  sudo tagring restore /var/backups/tagring-2026-11-23.db",
       [options, &status] {
         status = client::tell(options->control, restore_from(*options), [](const json::object& answer) {

@@ -98,9 +98,11 @@ Checks look_for_node(const config::Config& config, const std::string& what_to_do
 json::object examine(const client::ControlOptions& options) {
   const Result<config::Config> config = config::Config::load(options.config);
   if (!config) {
+    const bool is_denied = config.error().code == ErrorCode::kDenied;
     return health::to_json(
         {health::bad("configuration", config.error().message,
-                     "correct it; docs/config.md has every key, tagring setup writes a file")});
+                     is_denied ? "ask as root, or as the node's user"
+                               : "correct it; docs/config.md has every key, tagring setup writes a file")});
   }
   Checks checks = {health::well("configuration", options.config)};
   const Result<json::object> answer = client::ask_node(options, "GET", "/doctor");

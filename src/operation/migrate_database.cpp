@@ -34,14 +34,17 @@ class Progress {
   void show(const db::CopyStep& step) {
     const auto now = std::chrono::steady_clock::now();
     const auto every = width_ ? std::chrono::milliseconds(200) : std::chrono::milliseconds(10'000);
-    if (is_quiet_ || now - told_ < every) return;
+    const bool finishes = step.doing == db::CopyStep::Doing::kFinishes;
+    if (is_quiet_ || (now - told_ < every && !finishes)) return;
     told_ = now;
     const bool compares = step.doing == db::CopyStep::Doing::kCompares;
+    const std::string doing = finishes ? "gathering statistics"
+                                       : fmt::format("{} {}", compares ? "comparing" : "copying", step.table);
     const std::uint64_t percent =
         step.of == 0 ? 100 : std::min<std::uint64_t>(100, step.rows * 100 / step.of);
     const std::string bar(percent / 5, '#');
-    fmt::print(stderr, "{}[{:<20}] {:>3} % {} {}, {} of {} rows{}", width_ ? "\r" : "", bar, percent,
-               compares ? "comparing" : "copying", step.table, step.rows, step.of, width_ ? "\033[K" : "\n");
+    fmt::print(stderr, "{}[{:<20}] {:>3} % {}, {} of {} rows{}", width_ ? "\r" : "", bar, percent, doing,
+               step.rows, step.of, width_ ? "\033[K" : "\n");
     std::fflush(stderr);
     shown_ = width_.has_value();
   }

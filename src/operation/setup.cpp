@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
+#include <cstdio>
 #include <fcntl.h>
 #include <filesystem>
 #include <fmt/core.h>
@@ -28,6 +29,7 @@
 #include "proxies/networks.hpp"
 #include "ring/contact.hpp"
 #include "ring/public_suffix.hpp"
+#include "sql/backup.hpp"
 
 namespace tagring::operation {
 namespace {
@@ -118,6 +120,15 @@ Result<std::string> check_name(const std::string& text) {
   const bool is_plain = std::ranges::all_of(text, [](unsigned char c) { return c >= ' ' && c != 0x7F; });
   if (!is_plain) return fail(ErrorCode::kInvalid, "a name has no control characters");
   return text;
+}
+
+// From where who types it stands. The node starts from the file's folder, and systemd takes whole paths only.
+Result<std::string> check_path(const std::string& text) {
+  TRY_VOID(check_name(text));
+  std::error_code error;
+  const std::filesystem::path whole = std::filesystem::absolute(text, error).lexically_normal();
+  if (error) return fail(ErrorCode::kUnavailable, fmt::format("{}: {}", text, error.message()));
+  return (whole.has_filename() ? whole : whole.parent_path()).string();
 }
 
 // "https://tags.example.net", also of its name alone.
@@ -229,13 +240,16 @@ Result<void> complete(SetupOptions& options) {
   TRY_VOID(need(options.address, "--address",
                 "Public address of this machine (none is known here for that name)", check_address));
   TRY_VOID(need_ring(options));
-  if (options.socket.empty()) {
-    TRY_VOID(need(options.certificate, "--certificate",
-                  "Certificate with its chain (PEM), for the node's user to read", check_name,
-                  std::string(kTls) + "fullchain.pem"));
-    TRY_VOID(
-        need(options.key, "--key", "Its private key (PEM)", check_name, std::string(kTls) + "privkey.pem"));
+  TRY(options.data, check_path(options.data));
+  if (!options.socket.empty()) {
+    TRY(options.socket, check_path(options.socket));
+    return {};
   }
+  TRY_VOID(need(options.certificate, "--certificate",
+                "Certificate with its chain (PEM), for the node's user to read", check_path,
+                std::string(kTls) + "fullchain.pem"));
+  TRY_VOID(
+      need(options.key, "--key", "Its private key (PEM)", check_path, std::string(kTls) + "privkey.pem"));
   return {};
 }
 
@@ -264,7 +278,7 @@ std::string file_of(const SetupOptions& options) {
 
 [node]
 # The public name, and the address that the DNS has for it. With another of either the node is another
-# member of the network.
+# member of the network. Members call each other, so the machine needs a way to IPv6 and to IPv4 addresses.
 host = {}
 address = {}
 # Everything that the node keeps, its key too: "tagring backup FILE" copies it.
@@ -307,7 +321,6 @@ std::unexpected<Error> is_there(const SetupOptions& options) {
 Result<void> check_file(const SetupOptions& options) {
   const std::filesystem::path file = options.config;
   std::error_code error;
-  if (file.empty()) return fail(ErrorCode::kInvalid, "--config: the name of the file to write is empty");
   std::filesystem::path folder = config::folder_of(file);
   while (!std::filesystem::exists(folder, error) && folder.has_relative_path()) folder = folder.parent_path();
   // What is there may be the package's, which not everybody may read.
@@ -315,34 +328,100 @@ Result<void> check_file(const SetupOptions& options) {
   if (::access(folder.c_str(), W_OK | X_OK) != 0 || (exists && ::access(file.c_str(), R_OK | W_OK) != 0))
     return fail(ErrorCode::kDenied, fmt::format("cannot write {}: {}", options.config, std::strerror(errno)));
   if (exists && !options.force && !is_placeholder(file)) return is_there(options);
+  if (exists && !std::filesystem::is_regular_file(file, error))
+    return fail(ErrorCode::kInvalid, fmt::format("{} is no file that could be replaced", options.config));
   return {};
 }
 
+bool write_all(int out, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = ::write(out, text.data(), text.size());
+    if (written < 0 && errno != EINTR) return false;
+    if (written > 0) text.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return ::fsync(out) == 0;
+}
+
+// With the rights of what is there; for the node, where it has a user of its own.
+void give_rights(int out, const std::filesystem::path& present) {
+  struct stat is{};
+  const bool is_there = ::stat(present.c_str(), &is) == 0;
+  const group* own = ::geteuid() == 0 ? ::getgrnam("tagring") : nullptr;
+  // Who may not give it away has it.
+  if (own != nullptr) {
+    static_cast<void>(::fchown(out, 0, own->gr_gid));
+  } else if (is_there) {
+    static_cast<void>(::fchown(out, is.st_uid, is.st_gid));
+  }
+  if (is_there) static_cast<void>(::fchmod(out, is.st_mode & 07777U));
+}
+
+// For file systems and kernels that cannot be told to replace nothing. As those below it sets errno.
+bool take_and_move(const std::string& fresh, const std::string& file) {
+  const int taken = ::open(file.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_EXCL, S_IRUSR);
+  if (taken < 0) return false;
+  ::close(taken);
+  if (::rename(fresh.c_str(), file.c_str()) == 0) return true;
+  const int error = errno;
+  ::unlink(file.c_str());
+  errno = error;
+  return false;
+}
+
+// EEXIST if the place is taken.
+bool move_to_free(const std::string& fresh, const std::string& file) {
+  if (::renameat2(AT_FDCWD, fresh.c_str(), AT_FDCWD, file.c_str(), RENAME_NOREPLACE) == 0) return true;
+  return errno != EEXIST && take_and_move(fresh, file);
+}
+
+// A file that is a mount of its own, as in containers, cannot be replaced, only written.
+bool move_over(const std::string& fresh, const std::string& file, std::string_view text) {
+  if (::rename(fresh.c_str(), file.c_str()) == 0) return true;
+  if (errno != EBUSY) return false;
+  const int out = ::open(file.c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC);
+  if (out < 0) return false;
+  const bool is_written = write_all(out, text);
+  const int error = errno;
+  ::close(out);
+  errno = error;
+  return is_written;
+}
+
+// The file is the former or the new one, whole, also if the disk is full or the power goes, but where that
+// cannot be had.
 Result<void> write(const SetupOptions& options, const std::string& text) {
-  const std::filesystem::path file = options.config;
   std::error_code error;
-  if (!file.parent_path().empty()) std::filesystem::create_directories(file.parent_path(), error);
-  const int flags =
-      O_WRONLY | O_CREAT | O_CLOEXEC | (options.force || is_placeholder(file) ? O_TRUNC : O_EXCL);
-  const int out = ::open(file.c_str(), flags, S_IRUSR | S_IWUSR | S_IRGRP);
-  if (out < 0 && errno == EEXIST) return is_there(options);
-  if (out < 0)
+  // Not the link that may lead there.
+  const std::filesystem::path file =
+      std::filesystem::weakly_canonical(std::filesystem::absolute(options.config), error);
+  if (error)
+    return fail(ErrorCode::kUnavailable, fmt::format("cannot write {}: {}", options.config, error.message()));
+  const auto cannot_write = [&options] {
     return fail(ErrorCode::kUnavailable,
                 fmt::format("cannot write {}: {}", options.config, std::strerror(errno)));
-  // For the node, where it has a user of its own.
-  if (const group* own = ::getgrnam("tagring"); own != nullptr && ::geteuid() == 0)
-    static_cast<void>(::fchown(out, 0, own->gr_gid));
-  const bool is_written = ::write(out, text.data(), text.size()) == static_cast<ssize_t>(text.size());
+  };
+  std::filesystem::create_directories(file.parent_path(), error);
+  const std::string fresh = file.string() + ".new";
+  ::unlink(fresh.c_str());  // of one that was killed
+  const int out = ::open(fresh.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_EXCL, S_IRUSR | S_IWUSR | S_IRGRP);
+  if (out < 0) return cannot_write();
+  give_rights(out, file);
+  Result<void> done;
+  if (!write_all(out, text)) done = cannot_write();
   ::close(out);
-  if (!is_written) return fail(ErrorCode::kUnavailable, fmt::format("cannot write {}", options.config));
-  return {};
+  const bool may_replace = options.force || is_placeholder(file);
+  if (done && !(may_replace ? move_over(fresh, file, text) : move_to_free(fresh, file)))
+    done = errno == EEXIST ? is_there(options) : cannot_write();
+  ::unlink(fresh.c_str());
+  if (done) done = sql::sync(file.parent_path());
+  return done;
 }
 
 void print_steps(const SetupOptions& options) {
   const std::string origin = "https://" + options.host;
   const bool has_socket = options.socket.empty();  // of systemd, for port 443
   std::error_code error;
-  fmt::print("{} is written. Now:\n\n", options.config);
+  fmt::print("{} is written, for {} at {}. Now:\n\n", options.config, options.host, options.address);
   if (has_socket && !std::filesystem::exists(options.certificate, error)) {
     const bool by_hook = options.certificate.starts_with(kTls);
     fmt::print("  0. get a certificate     {}\n",
@@ -352,9 +431,9 @@ void print_steps(const SetupOptions& options) {
   }
   if (options.data != kUnitsFolder) {
     fmt::print(
-        "  0. let the unit write to {0}: systemctl edit tagring, and there\n"
-        "       [Service]\n       ReadWritePaths={0}\n"
-        "     and chown tagring: {0}\n",
+        "  0. let the unit write    install -d -m 700 -o tagring -g tagring {0}\n"
+        "     and then systemctl edit tagring, and there\n"
+        "       [Service]\n       ReadWritePaths={0}\n",
         options.data);
   }
   fmt::print(R"(  1. start the node        systemctl enable --now {3}     (or: tagring run --config {0})
@@ -402,10 +481,13 @@ void add_setup(CLI::App& app, int& status) {
                       fmt::format("Name of the network; by default {}", kNetwork));
   command->add_option("--join", options->join, "Nodes to join through");
   command->add_flag("--create", options->create, "Begin a new network");
-  command->add_option("--certificate", options->certificate, "PEM, with the whole chain");
-  command->add_option("--key", options->key, "PEM");
-  command->add_option("--socket", options->socket,
-                      "Instead of a certificate: the Unix socket for a proxy that has it");
+  auto* certificate = command->add_option("--certificate", options->certificate, "PEM, with the whole chain");
+  auto* key = command->add_option("--key", options->key, "PEM");
+  command
+      ->add_option("--socket", options->socket,
+                   "Instead of a certificate: the Unix socket for a proxy that has it")
+      ->excludes(certificate)
+      ->excludes(key);
   command->add_option("--data", options->data, "Folder for what the node keeps")->capture_default_str();
   command->add_flag("--force", options->force, "Overwrite a file that is there");
   command->add_flag("--json", options->json, "Print {\"file\", \"origin\"}");

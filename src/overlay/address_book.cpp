@@ -35,13 +35,12 @@ std::int64_t to_seconds(WallTime time) {
   return std::chrono::duration_cast<std::chrono::seconds>(time.time_since_epoch()).count();
 }
 
-std::string domain_of(const std::string& host) { return ring::registrable_domain(host).value_or(host); }
-
 }  // namespace
 
 AddressBook::AddressBook(std::string_view saved, WallTime now) {
   const auto list = json::parse(saved);
   if (!list) return;
+  WallTime newest{};
   json::for_each(&*list, [&](const json::value& element) {
     if (!element.is_object() || nodes_.size() >= kNodesMax) return;
     const json::object& item = element.get_object();
@@ -49,10 +48,14 @@ AddressBook::AddressBook(std::string_view saved, WallTime now) {
     const auto address = IpAddress::parse(json::text_of(item, "address"));
     const WallTime answered{std::chrono::seconds(json::get_int(item, "answered").value_or(0))};
     const auto url = Url::parse(origin);
-    if (!url || !address || now - answered > kRemembered) return;
+    if (!url || !address) return;
     const WallTime met{std::chrono::seconds(json::get_int(item, "met").value_or(to_seconds(answered)))};
-    nodes_[origin] = Node{url->host, *address, std::min(met, now), std::min(answered, now), {}};
+    nodes_[origin] = Node{url->host, *address, met, answered, {}};
+    newest = std::max(newest, answered);
   });
+  // A clock may be years ahead until somebody sets it, and a node off for a year has not asked.
+  const WallTime reference = std::min(newest, now);
+  std::erase_if(nodes_, [&](const auto& node) { return reference - node.second.answered > kRemembered; });
 }
 
 void AddressBook::note(Ring ring, const ring::Contact& contact, WallTime now) {
@@ -64,7 +67,7 @@ void AddressBook::note(Ring ring, const ring::Contact& contact, WallTime now) {
     changed_ = true;
   }
   Node& node = known->second;
-  if (now - node.answered >= kFresh || node.address != contact.address) {
+  if (now < node.answered || now - node.answered >= kFresh || node.address != contact.address) {
     node.answered = now;
     node.address = contact.address;
     changed_ = true;
@@ -74,7 +77,7 @@ void AddressBook::note(Ring ring, const ring::Contact& contact, WallTime now) {
 
 // Of the newcomer's neighbours, if these are many, the one that has not answered for longest goes.
 void AddressBook::make_room(const Node& for_whom) {
-  const std::string domain = domain_of(for_whom.host);
+  const std::string domain = ring::domain_of(for_whom.host);
   const auto leave_out_neighbour = [&](const auto& counts) {
     auto oldest = nodes_.end();
     std::size_t count = 0;
@@ -89,7 +92,7 @@ void AddressBook::make_room(const Node& for_whom) {
   leave_out_neighbour([&](const Node& node) {
     return std::ranges::equal(node.address.prefix64() | std::views::take(6), prefix | std::views::take(6));
   });
-  leave_out_neighbour([&](const Node& node) { return domain_of(node.host) == domain; });
+  leave_out_neighbour([&](const Node& node) { return ring::domain_of(node.host) == domain; });
   if (nodes_.size() >= kNodesMax) leave_one_out(for_whom.answered);
 }
 

@@ -25,7 +25,7 @@ class AddressBook {
  public:
   static constexpr std::size_t kNodesMax = 512;
   static constexpr std::size_t kNeighboursMax = 8;
-  static constexpr std::chrono::days kRemembered{365};  // without an answer
+  static constexpr std::chrono::days kRemembered{365};  // without an answer, while others gave one
   static constexpr std::chrono::days kSilent{7};        // then it makes room first, however long it is known
 
   // `saved`: what text() gave at a former start; what cannot be read of it is left out.
@@ -34,6 +34,7 @@ class AddressBook {
   // A vserver of another node has answered a call.
   void note(Ring ring, const ring::Contact& contact, WallTime now);
   [[nodiscard]] bool empty() const { return nodes_.empty(); }
+  [[nodiscard]] bool has(std::string_view origin) const { return nodes_.contains(origin); }
   // Up to `count` vservers that have answered since the start, by chance.
   [[nodiscard]] std::vector<ring::Contact> contacts(Ring ring, std::size_t count, Rng& rng) const;
   // Origins of up to `count` nodes, by chance; half of them of those that are known longest.

@@ -11,6 +11,9 @@ namespace {
 constexpr Duration kFirstLook = std::chrono::seconds(30);
 constexpr Duration kRetry = std::chrono::seconds(5);
 constexpr Duration kServedWithin = std::chrono::hours(12);
+constexpr Duration kLeaveAgain = std::chrono::minutes(1);  // and twice as long each time
+constexpr unsigned kLeaveTries = 4;                      // or an overloaded node would give up no other place
+constexpr Duration kDeniedFor = std::chrono::hours(24);  // who has blocked this node may think again
 constexpr int kSettlingAttempts = 20;
 // Replicas see the same posts, but not at the same moment.
 constexpr double kContradiction = 2;
@@ -21,6 +24,7 @@ json::object to_json(const Places::OfRing& places) {
   for (const std::uint8_t number : places.taken) taken.push_back(number);
   json::object out = {{"taken", std::move(taken)}};
   if (places.leaving) out["leaving"] = *places.leaving;
+  if (places.settling) out["settling"] = true;
   return out;
 }
 
@@ -40,6 +44,13 @@ std::optional<Places::OfRing> places_of(const json::object& all, std::string_vie
     places.taken.push_back(*number);
   }
   if (const json::value* leaving = json::find(*object, "leaving")) places.leaving = number_of(*leaving);
+  places.settling = json::get_flag(*object, "settling");
+  return places;
+}
+
+Places of_newcomer() {
+  Places places;
+  places.relay.settling = places.storage.settling = true;
   return places;
 }
 
@@ -63,8 +74,7 @@ std::optional<Places> Places::parse(std::string_view text) {
 Balancer::Balancer(Options options, std::optional<Places> places, Save save, RingService& rings, Loads& loads,
                    const Runtime& runtime)
     : options_(options),
-      is_new_(!places),
-      places_(places.value_or(Places{})),
+      places_(places ? *std::move(places) : of_newcomer()),
       save_(std::move(save)),
       rings_(rings),
       loads_(loads),
@@ -215,25 +225,34 @@ Task<Balancer::View> Balancer::look_around(Ring ring) {
     view.around.free.push_back(place);
     view.free.emplace(place.index, FreePlace{contact.id, *owner});
   }
+  std::erase_if(side(ring).denied,
+                [this](const auto& entry) { return clock_.now() - entry.second >= kDeniedFor; });
+  std::erase_if(view.around.active, [&](const balance::Place& place) {
+    return side(ring).denied.contains(static_cast<std::uint8_t>(place.index));
+  });
   view.around.self = self(ring);
   co_return view;
 }
 
 // Other replicas hold the same keys: what their owners say of them must fit. Of what nobody else can tell,
 // nothing contradicts.
-Task<bool> Balancer::is_plausible(Ring ring, ring::Owner owner, Segment segment) {
+Task<Result<bool>> Balancer::is_plausible(Ring ring, ring::Owner owner, Segment segment) {
+  const std::string own = rings_.of(ring).vservers().front()->self().origin();
+  if (owner.contact.origin() == own) co_return true;
   const unsigned count = replicas(ring);
   for (unsigned i = 1; i < count; ++i) {
     const Segment there{replica_key(segment.from, i, count), replica_key(segment.to, i, count)};
     const Result<ring::Owner> other = co_await rings_.of(ring).find_owner(there.to);
     if (!other || other->contact.origin() == owner.contact.origin()) continue;
+    // What a new node has itself is still on its way, and was counted before.
+    if (other->contact.origin() == own && places(ring).settling) continue;
     // Of the part that both own.
     const bool begins_inside = other->segment.contains(there.from) || other->segment.from == there.from;
     const RingId from = begins_inside ? there.from : other->segment.from;
     const Segment here{key_of_replica(from, i, count), segment.to};
     const Result<ring::Load> says = co_await rings_.ask_load(ring, owner.contact, here);
     const Result<ring::Load> checks = co_await rings_.ask_load(ring, other->contact, {from, there.to});
-    if (!says) co_return false;
+    if (!says) co_return std::unexpected(says.error());
     if (!checks) continue;
     co_return !contradict(static_cast<double>(says->of_segment), static_cast<double>(checks->of_segment));
   }
@@ -244,8 +263,7 @@ Task<bool> Balancer::is_plausible(Ring ring, ring::Owner owner, Segment segment)
 
 Task<void> Balancer::balance_for_ever(Ring ring) {
   const Duration first = std::min<Duration>(kFirstLook, options_.every);
-  Instant next = clock_.now() + jittered(is_new_ ? std::min<Duration>(kRetry, first) : first);
-  bool settled = !is_new_;
+  Instant next = clock_.now() + jittered(places(ring).settling ? std::min<Duration>(kRetry, first) : first);
   for (;;) {
     co_await clock_.sleep_until(next);
     next = clock_.now() + jittered(options_.every);
@@ -254,21 +272,23 @@ Task<void> Balancer::balance_for_ever(Ring ring) {
       next = clock_.now() + jittered(std::min<Duration>(kRetry, options_.every));
       continue;
     }
-    if (!settled) co_await settle_in(ring);
-    settled = true;
+    if (places(ring).settling) co_await settle_in(ring);
     co_await finish_leaving(ring);
-    if (clock_.now() >= side(ring).rested) co_await decide(ring);
+    // No other place is taken as long as one has to go.
+    const bool may_move = !places(ring).leaving && clock_.now() >= side(ring).rested;
+    if (may_move) co_await decide(ring);
+    const Duration again = kLeaveAgain * (1U << side(ring).failures);
+    if (places(ring).leaving) next = clock_.now() + jittered(std::min<Duration>(again, options_.every));
   }
 }
 
-// A new node stands in one place; now it chooses the others, by what joining there is worth (figure 7).
+// A new node stands in one place; now it chooses the others, by what joining there is worth (figure 7). What
+// it does not get now, it looks for again at its next turn, or after a restart.
 Task<void> Balancer::settle_in(Ring ring) {
   for (int attempt = 0; attempt < kSettlingAttempts; ++attempt) {
-    if (rings_.of(ring).vservers().size() >= options_.vservers) break;
-    const View view = co_await look_around(ring);
-    const auto choice = balance::best_join(options_.parameters, view.around.self, view.around.free);
-    Result<void> taken = fail(ErrorCode::kUnavailable, "");
-    if (choice) taken = co_await take(ring, static_cast<std::uint8_t>(choice->index));
+    places(ring).settling = rings_.of(ring).vservers().size() < options_.vservers;
+    if (!places(ring).settling) break;
+    const Result<void> taken = co_await take_best(ring);
     if (taken) continue;
     const Instant again = clock_.now() + jittered(kRetry);
     co_await clock_.sleep_until(again);
@@ -276,14 +296,31 @@ Task<void> Balancer::settle_in(Ring ring) {
   co_await save();
 }
 
-// What a restart has interrupted.
+// Of those whose owners are not contradicted.
+Task<Result<void>> Balancer::take_best(Ring ring) {
+  View view = co_await look_around(ring);
+  std::vector<balance::Place>& free = view.around.free;
+  Result<void> taken = fail(ErrorCode::kUnavailable, "no owner of a free place answers");
+  while (const auto choice = balance::best_join(options_.parameters, view.around.self, free)) {
+    const FreePlace& place = view.free.at(choice->index);
+    taken = co_await take_checked(ring, static_cast<std::uint8_t>(choice->index), place);
+    if (taken || taken.error().code != ErrorCode::kDenied) break;
+    std::erase_if(free, [&](const balance::Place& other) { return other.index == choice->index; });
+  }
+  co_return taken;
+}
+
+// What a restart has interrupted, or could not be done at an earlier turn.
 Task<void> Balancer::finish_leaving(Ring ring) {
   const std::optional<std::uint8_t> leaving = places(ring).leaving;
   if (!leaving) co_return;
   const auto& vservers = rings_.of(ring).vservers();
   const bool stands =
       std::ranges::any_of(vservers, [&](const auto& vserver) { return vserver->self().vserver == *leaving; });
-  if (stands && vservers.size() > 1) co_await give_up(ring, *leaving);
+  if (stands && vservers.size() > 1) {
+    co_await depart(ring, *leaving);
+    co_return;
+  }
   places(ring).leaving.reset();
   co_await save();
 }
@@ -314,22 +351,34 @@ Task<void> Balancer::decide(Ring ring) {
 Task<bool> Balancer::carry_out(Ring ring, balance::Move move, View view) {
   if (move.to) {
     const FreePlace& place = view.free.at(*move.to);
-    const Segment part{place.owner.segment.from, place.id};
-    const bool plausible = co_await is_plausible(ring, place.owner, part);
-    if (!plausible) {
-      ++side(ring).refused;
-      log_.warn("load_not_believed",
-                {{"ring", ring::to_string(ring)}, {"node", place.owner.contact.origin()}});
-      co_return false;
-    }
-    const Result<void> taken = co_await take(ring, static_cast<std::uint8_t>(*move.to));
+    const Result<void> taken = co_await take_checked(ring, static_cast<std::uint8_t>(*move.to), place);
     if (!taken) co_return false;
     const bool served = co_await wait_until_served(ring, static_cast<std::uint8_t>(*move.to));
     if (!served) co_return false;
   }
   if (!move.from) co_return true;
-  const Result<void> gone = co_await give_up(ring, static_cast<std::uint8_t>(*move.from));
-  co_return gone.has_value();
+  side(ring).instead.reset();
+  if (move.to) side(ring).instead = static_cast<std::uint8_t>(*move.to);
+  co_return co_await depart(ring, static_cast<std::uint8_t>(*move.from));
+}
+
+// Now, or at a later turn: who would take over may be busy, or this node's places changing. Or not for long,
+// if that one has blocked this node, or cannot: then what was taken in its place goes again.
+Task<bool> Balancer::depart(Ring ring, std::uint8_t number) {
+  const Result<void> gone = co_await give_up(ring, number);
+  const bool waits = places(ring).leaving.has_value();
+  if (waits && ++side(ring).failures < kLeaveTries) co_return false;
+  side(ring).failures = 0;
+  const std::optional<std::uint8_t> instead = std::exchange(side(ring).instead, std::nullopt);
+  if (std::exchange(places(ring).leaving, std::nullopt)) co_await save();
+  const bool is_denied = !gone && (waits || gone.error().code == ErrorCode::kDenied);
+  if (!is_denied) co_return true;
+  side(ring).denied[number] = clock_.now();
+  log_.warn("place_not_given_up", {{"ring", ring::to_string(ring)},
+                                   {"vserver", std::to_string(number)},
+                                   {"because", gone.error().message}});
+  if (instead) co_await depart(ring, *instead);
+  co_return false;
 }
 
 // --- moves -------------------------------------------------------------------------------------------------
@@ -347,6 +396,19 @@ Task<bool> Balancer::wait_until_served(Ring ring, std::uint8_t number) {
   co_return false;
 }
 
+// kDenied if others contradict what the owner says of the place.
+Task<Result<void>> Balancer::take_checked(Ring ring, std::uint8_t number, FreePlace place) {
+  const Segment part{place.owner.segment.from, place.id};
+  const Result<bool> plausible = co_await is_plausible(ring, place.owner, part);
+  // It may not own that any more. It is passed over, and not accused.
+  if (!plausible) co_return fail(ErrorCode::kDenied, plausible.error().message);
+  if (*plausible) co_return co_await take(ring, number);
+  ++side(ring).refused;
+  const std::string node = place.owner.contact.origin();
+  log_.warn("load_not_believed", {{"ring", ring::to_string(ring)}, {"node", node}});
+  co_return fail(ErrorCode::kDenied, node + " is contradicted");
+}
+
 // The place is noted before it is taken, so that after a crash the node joins there again.
 Task<Result<void>> Balancer::take(Ring ring, std::uint8_t number) {
   side(ring).taking = number;
@@ -358,6 +420,7 @@ Task<Result<void>> Balancer::take(Ring ring, std::uint8_t number) {
   co_return taken ? saved : taken;
 }
 
+// The place stays noted as one that has to go unless it has gone, or never will.
 Task<Result<void>> Balancer::give_up(Ring ring, std::uint8_t number) {
   places(ring).leaving = number;
   CO_TRY_VOID(co_await save());
@@ -367,7 +430,7 @@ Task<Result<void>> Balancer::give_up(Ring ring, std::uint8_t number) {
   }
   const Instant since = clock_.now();
   const Result<Segment> owned = co_await rings_.give_up_place(ring, number);
-  places(ring).leaving.reset();
+  if (owned || owned.error().code == ErrorCode::kDenied) places(ring).leaving.reset();
   const Result<void> saved = co_await save();
   if (!owned) co_return std::unexpected(owned.error());
   rings_.observer().gave_up(ring, id, *owned, since);

@@ -21,11 +21,13 @@
 
 namespace tagring::overlay {
 
-// Numbers of the vservers that stand on each ring, and which of them is about to go: kept over restarts.
+// Numbers of the vservers that stand on each ring, which of them is about to go, and whether the node is new
+// there and still chooses its first places: kept over restarts.
 struct Places {
   struct OfRing {
     std::vector<std::uint8_t> taken;
     std::optional<std::uint8_t> leaving;
+    bool settling = false;
   };
   OfRing relay;
   OfRing storage;
@@ -73,6 +75,11 @@ class Balancer {
     Instant fitted{};                    // when the node was last not overloaded
     Instant rested{};                    // not before this it moves again
     std::optional<std::uint8_t> taking;  // the place that is about to be taken
+    // Taken in place of the one that is about to go: it goes instead if that one cannot.
+    std::optional<std::uint8_t> instead;
+    std::map<std::uint8_t, Instant>
+        denied;             // places that nobody takes over: who would have to refuses, or cannot
+    unsigned failures = 0;  // to give up the one that has to go
     std::uint64_t moves = 0;
     std::uint64_t refused = 0;
   };
@@ -93,10 +100,13 @@ class Balancer {
   Task<bool> see_active(Ring ring, RingId vserver, balance::Place* place);
   Task<std::optional<ring::Owner>> see_free(Ring ring, ring::Contact contact, balance::Place* place);
   Task<bool> ask(Ring ring, ring::Contact owner, Segment segment, balance::Place* place, bool wants_load);
-  Task<bool> is_plausible(Ring ring, ring::Owner owner, Segment segment);
+  Task<Result<bool>> is_plausible(Ring ring, ring::Owner owner, Segment segment);
+  Task<Result<void>> take_checked(Ring ring, std::uint8_t number, FreePlace place);
+  Task<Result<void>> take_best(Ring ring);
   Task<bool> carry_out(Ring ring, balance::Move move, View view);
   Task<bool> wait_until_served(Ring ring, std::uint8_t number);
   Task<Result<void>> take(Ring ring, std::uint8_t number);
+  Task<bool> depart(Ring ring, std::uint8_t number);
   Task<Result<void>> give_up(Ring ring, std::uint8_t number);
   Task<Result<void>> save();
   Task<void> save_again();
@@ -112,7 +122,6 @@ class Balancer {
   [[nodiscard]] Duration jittered(Duration base);
 
   Options options_;
-  bool is_new_;
   Places places_;
   Save save_;
   RingService& rings_;

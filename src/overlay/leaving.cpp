@@ -1,5 +1,6 @@
 // RingService: how a node leaves a ring, or one place of several (paper §5.6).
 #include <algorithm>
+#include <utility>
 
 #include "base/log.hpp"
 #include "overlay/ring_service.hpp"
@@ -90,18 +91,45 @@ Task<Result<void>> RingService::move_away(Ring ring, ring::Vserver* vserver) {
   co_return taken;
 }
 
+// In the end nobody is told any more that the vserver leaves; and if its upkeep rests then, because whoever
+// waited is cancelled, that goes on.
+class RingService::HandingOver {
+ public:
+  HandingOver(RingService& service, Ring ring, ring::Vserver* vserver)
+      : service_(service), ring_(ring), vserver_(vserver) {}
+  ~HandingOver() {
+    service_.leaving_.erase({ring_, vserver_->self().id});
+    wake();
+  }
+  HandingOver(const HandingOver&) = delete;
+  HandingOver& operator=(const HandingOver&) = delete;
+
+  void set_resting(bool rests) { rests_ = rests; }
+  void wake() {
+    if (std::exchange(rests_, false) && !service_.has_stopped_) vserver_->start();
+  }
+
+ private:
+  RingService& service_;
+  Ring ring_;
+  ring::Vserver* vserver_;
+  bool rests_ = false;
+};
+
 // It is asked again while it copies, however long that takes and whatever stands between us that ends long
 // answers; and a few times where it cannot be reached, until the ring knows another. Meanwhile this place
 // takes nothing more (Membership::give_up_place).
 Task<Result<void>> RingService::hand_over(Ring ring, ring::Vserver* vserver) {
   const Instant end = clock_.now() + kHandOverMax;
   Result<void> taken;
+  HandingOver handing_over(*this, ring, vserver);
   for (int failures = 0;;) {
     // What it owns, and before whom it stands, stays as it is while that is copied.
     co_await vserver->stop();
+    handing_over.set_resting(true);
     taken = co_await ask_to_take_over(ring, vserver);
     if (taken) break;
-    vserver->start();
+    handing_over.wake();
     const ErrorCode why = taken.error().code;
     // Where there was somebody at first, the ring finds another.
     const bool is_final = why == ErrorCode::kDenied || (why == ErrorCode::kInvalid && failures == 0);
@@ -110,7 +138,6 @@ Task<Result<void>> RingService::hand_over(Ring ring, ring::Vserver* vserver) {
     const Instant later = clock_.now() + kAskAgain;
     co_await clock_.sleep_until(later);
   }
-  leaving_.erase({ring, vserver->self().id});
   co_return taken;
 }
 

@@ -35,7 +35,10 @@ class RingService::HttpPeers final : public ring::Peers {
     envelope.incarnation = to.incarnation;
     const Ring ring = request.ring;
     envelope.request = std::move(request);
-    if (service_.is_here(ring, to)) co_return co_await service_.dispatch(std::move(envelope));
+    if (service_.is_here(ring, to)) {
+      if (auto* notify = std::get_if<ring::Notify>(&envelope.request.body)) notify->is_own_word = true;
+      co_return co_await service_.dispatch(std::move(envelope));
+    }
 
     Result<Url> url = Url::parse(to.origin() + std::string(kPath));
     if (!url) co_return std::unexpected(std::move(url).error());
@@ -44,7 +47,12 @@ class RingService::HttpPeers final : public ring::Peers {
     call.body = encode(envelope);
     call.required_prefix = to.address.prefix64();
     Result<HttpResponse> response = co_await service_.http_.send(std::move(call));
-    if (!response) co_return std::unexpected(std::move(response).error());
+    if (!response) {
+      service_.unanswered_ =
+          fmt::format("{} at {}: {}", to.origin(), to.address.text(), response.error().message);
+      co_return std::unexpected(std::move(response).error());
+    }
+    if (service_.unanswered_.starts_with(to.origin() + " at ")) service_.unanswered_.clear();
     if (response->status != 200) co_return std::unexpected(decode_error(response->status, response->body));
     Result<ring::Reply> reply = ring::decode_reply(response->body);
     if (reply) service_.address_book_.note(ring, to, service_.clock_.wall_now());
@@ -106,6 +114,7 @@ Task<void> RingService::keep_address_book() {
 }
 
 Task<void> RingService::stop() {
+  has_stopped_ = true;
   tasks_.cancel();
   co_await tasks_.join();
   co_await relay_->stop();
@@ -121,25 +130,23 @@ bool RingService::is_here(Ring ring, const ring::Contact& contact) const {
 // --- answering ---------------------------------------------------------------------------------------------
 
 Task<HttpResponse> RingService::answer(HttpRequest request) {
-  HttpResponse response;
-  response.headers.add("Content-Type", "application/json");
   Result<ring::Envelope> envelope = ring::decode_envelope(request.body);
   if (envelope && envelope->network != options_.network) {
     envelope = fail(ErrorCode::kInvalid, fmt::format("this node is of network '{}'", options_.network));
   }
   Result<ring::Reply> reply = fail(ErrorCode::kInvalid, "");
   if (envelope) {
+    if (auto* notify = std::get_if<ring::Notify>(&envelope->request.body))
+      notify->is_own_word = notify->candidate.address.prefix64() == request.peer.prefix64();
     reply = co_await dispatch(std::move(*envelope));
   } else {
     reply = std::unexpected(std::move(envelope).error());
   }
-  if (reply) {
-    reached_ = clock_.now();
-    response.body = ring::encode(*reply);
-  } else {
-    response.status = http_status(reply.error().code);
-    response.body = encode_error(reply.error());
-  }
+  if (!reply) co_return error_response(reply.error());
+  reached_ = clock_.now();
+  HttpResponse response;
+  response.headers.add("Content-Type", "application/json");
+  response.body = ring::encode(*reply);
   co_return response;
 }
 

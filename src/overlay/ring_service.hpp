@@ -70,8 +70,12 @@ class RingService {
   [[nodiscard]] Task<Result<bool>> is_rival(std::string origin);
   // The origins of Options that did not lead into the ring when they were asked last: {origin: why}.
   [[nodiscard]] const json::object& dead_ends() const { return dead_ends_; }
+  // Which member was called last, where, and why it did not answer; empty if it did.
+  [[nodiscard]] const std::string& unanswered() const { return unanswered_; }
   // Another node has called one of this node's vservers in the last minutes, or there is none that could.
   [[nodiscard]] bool is_reached() const;
+  // The node at that origin has answered this one on a ring, now or at a former start, as far as is kept.
+  [[nodiscard]] bool has_met(const std::string& origin) const { return address_book_.has(origin); }
   // Another node stands on a ring with this one; no more once none has answered for a while.
   [[nodiscard]] bool is_among_others() const;
   [[nodiscard]] Observer& observer() { return observer_; }
@@ -87,6 +91,10 @@ class RingService {
   void stay_away();
   // It does so, or has: until a restart the node does not come back.
   [[nodiscard]] bool has_left(Ring ring) const { return left_.contains(ring); }
+  // It has begun, on either ring, and has places on one of them still, whose turn is to come or has come.
+  [[nodiscard]] bool is_leaving() const { return !left_.empty() && places() > 0; }
+  // Where the node stands, on both rings together.
+  [[nodiscard]] std::size_t places() const { return relay_->vservers().size() + storage_->vservers().size(); }
   // What became of the places that it had: {"handed_over", "not_handed_over": [{"vserver", "because"}]}.
   [[nodiscard]] json::object left(Ring ring) const;
   // Gives up one vserver as in leave(), but only once somebody has taken its keys over. What it owned.
@@ -133,6 +141,7 @@ class RingService {
   [[nodiscard]] bool is_here(Ring ring, const ring::Contact& contact) const;
   Task<Result<void>> leave_place(Ring ring, ring::Vserver* vserver);
   Task<Result<void>> move_away(Ring ring, ring::Vserver* vserver);
+  class HandingOver;
   Task<Result<void>> hand_over(Ring ring, ring::Vserver* vserver);
   Task<Result<void>> ask_to_take_over(Ring ring, ring::Vserver* vserver);
   Task<void> step_down(Ring ring, ring::Vserver* vserver);
@@ -144,8 +153,10 @@ class RingService {
   Clock& clock_;
   Log& log_;
   json::object dead_ends_;
+  std::string unanswered_;
   std::optional<Instant> reached_;  // when another node called last
   std::map<std::pair<Ring, RingId>, Segment> leaving_;
+  bool has_stopped_ = false;
   std::map<Ring, Left> left_;
   std::map<Ring, std::string> first_;  // of those that look for a ring as this node does, the least origin
   std::unique_ptr<ring::Peers> peers_;

@@ -20,7 +20,8 @@ json::object rings_status(RingService& rings, const Balancer& balancer) {
     const double estimate = vservers.empty() ? 0 : vservers.front()->estimated_size();
     const Balancer::State balance = balancer.state(which);
     all[ring::to_string(which)] = json::object{{"member", membership.is_member() && !rings.has_left(which)},
-                                               {"left", rings.has_left(which)},
+                                               {"leaving", rings.is_leaving() && !vservers.empty()},
+                                               {"left", rings.has_left(which) && vservers.empty()},
                                                {"serving", serving},
                                                {"share", share},
                                                {"vservers", vservers.size()},

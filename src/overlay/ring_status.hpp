@@ -7,9 +7,10 @@
 
 namespace tagring::overlay {
 
-// By the ring's name: {"member", "serving", "share", "vservers", "load", "capacity", "moves", …}. "serving":
-// all of its vservers know what they own and have it, and other nodes reach them. "share": of the ring, 0
-// to 1. Loads and capacities of the relay ring are bytes a second, of the storage ring bytes.
+// By the ring's name: {"member", "leaving", "left", "serving", "share", "vservers", "load", "capacity",
+// "moves", …}. "leaving": the node was told to leave both rings, and has places here still; "left": none any
+// more. "serving": all of its vservers know what they own and have it, and other nodes reach them. "share":
+// of the ring, 0 to 1. Loads and capacities of the relay ring are bytes a second, of the storage ring bytes.
 json::object rings_status(RingService& rings, const Balancer& balancer);
 
 }  // namespace tagring::overlay

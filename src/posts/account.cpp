@@ -14,6 +14,9 @@ namespace {
 
 constexpr std::size_t kFieldsMax = 16;
 constexpr std::size_t kUsernameMax = 200;
+// Bytes of HTML: a profile stands beside each of its posts.
+constexpr std::size_t kFieldMax = 2048;
+constexpr std::size_t kNoteMax = 8192;
 
 json::array fields_of(const json::object& actor) {
   json::array fields;
@@ -21,9 +24,10 @@ json::array fields_of(const json::object& actor) {
     if (!v.is_object() || fields.size() >= kFieldsMax) return;
     const json::object& field = v.get_object();
     if (!fediverse::has_type(field, "PropertyValue")) return;
-    fields.push_back(json::object{{"name", text_of_html(json::text_of(field, "name"), kNameMax)},
-                                  {"value", sanitize_html(json::text_of(field, "value"))},
-                                  {"verified_at", nullptr}});
+    fields.push_back(
+        json::object{{"name", text_of_html(json::text_of(field, "name"), kNameMax)},
+                     {"value", sanitize_html(json::text_of(field, "value"), {.output_max = kFieldMax})},
+                     {"verified_at", nullptr}});
   });
   return fields;
 }
@@ -66,7 +70,7 @@ json::object make_account(const json::object& actor, const std::string& uri, con
       {"url", page_of(actor, uri)},
       {"uri", uri},
       {"display_name", name},
-      {"note", sanitize_html(json::text_of(actor, "summary"))},
+      {"note", sanitize_html(json::text_of(actor, "summary"), {.output_max = kNoteMax})},
       {"avatar", avatar},
       {"avatar_static", avatar},
       {"avatar_description", ""},

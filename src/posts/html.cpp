@@ -133,12 +133,8 @@ class Writer {
       return false;
     }
     if (tag == GUMBO_TAG_IMG) add_text(attribute(node, "alt").value_or(""));
-    if (holds(kHeadings, tag)) {
-      add("<p><strong>");
-    } else if (holds(kAllowed, tag)) {
-      add(opening(node));
-    }
-    return true;
+    if (holds(kHeadings, tag)) return add("<p><strong>");
+    return !holds(kAllowed, tag) || add(opening(node));
   }
   // Also when it is full: what was opened is closed.
   void leave(const GumboNode& node) {
@@ -158,10 +154,11 @@ class Writer {
     if (is_full_) piece = escape_html(cut_utf8(text, room / 6));
     text_ += piece;
   }
-  // Also if it is the one too many: leave() will close it.
-  void add(std::string_view piece) {
+  // Not in part.
+  bool add(std::string_view piece) {
     is_full_ = text_.size() + piece.size() > size_max_;
-    text_ += piece;
+    if (!is_full_) text_ += piece;
+    return !is_full_;
   }
   static std::string opening(const GumboNode& node) {
     const GumboTag tag = node.v.element.tag;

@@ -6,7 +6,8 @@
 #include "base/counted.hpp"
 #include "fediverse/json_ld.hpp"
 #include "fediverse/vocabulary.hpp"
-#include "http/http_error.hpp"
+#include "http/url.hpp"
+#include "ring/contact.hpp"
 
 namespace tagring::posts {
 namespace {
@@ -27,11 +28,22 @@ std::string other_id(std::string_view body, const std::string& url) {
   return id != url && fediverse::is_same_origin(id, url) ? id : std::string();
 }
 
+using Counts = std::map<std::string, std::size_t>;
+
+std::size_t count_in(const Counts& counts, const std::string& name) {
+  const auto known = counts.find(name);
+  return known == counts.end() ? 0 : known->second;
+}
+
+void count_down(Counts& counts, const std::string& name) {
+  if (const auto known = counts.find(name); --known->second == 0) counts.erase(known);
+}
+
 }  // namespace
 
 PostCache::PostCache(Options options, federation::SignedClient& client, const Site& site,
                      const Runtime& runtime)
-    : options_(options),
+    : options_(std::move(options)),
       client_(client),
       site_(site),
       clock_(runtime.clock),
@@ -50,9 +62,9 @@ const PostCache::Entry* PostCache::find(Kind kind, const std::string& uri) const
   return found == entries_.end() ? nullptr : &found->second;
 }
 
-bool PostCache::is_fresh(const Entry& entry, Kind kind) const {
-  if (entry.outdated_until && clock_.now() >= *entry.outdated_until) return false;
-  const Duration age = clock_.now() - entry.since;
+bool PostCache::is_fresh(const Entry& entry, Kind kind, Instant at) const {
+  if (entry.outdated_until && at >= *entry.outdated_until) return false;
+  const Duration age = at - entry.since;
   if (entry.state == State::kThere)
     return age < (kind == Kind::kAuthor ? options_.author_fresh : options_.fresh);
   if (entry.state == State::kGone) return age < options_.gone;
@@ -61,7 +73,15 @@ bool PostCache::is_fresh(const Entry& entry, Kind kind) const {
 
 bool PostCache::has(const std::string& uri) const {
   const Entry* known = find(Kind::kPost, uri);
-  return known != nullptr && is_fresh(*known, Kind::kPost);
+  return known != nullptr && is_fresh(*known, Kind::kPost, clock_.now());
+}
+
+bool PostCache::may_come(const std::string& uri) const {
+  const auto is_open = [](const Entry* known) {
+    return known == nullptr || known->state < State::kThere || known->state == State::kFailed;
+  };
+  const Entry* post = find(Kind::kPost, uri);
+  return is_open(post) || (post->post && is_open(find(Kind::kAuthor, post->post->author)));
 }
 
 void PostCache::note_nowhere(const std::string& uri) {
@@ -74,11 +94,16 @@ bool PostCache::is_nowhere(const std::string& uri) const {
   return known != nullptr && clock_.now() < known->nowhere_until;
 }
 
+PostCache::Job PostCache::job_for(const Key& key) {
+  const std::string host = host_of(key.uri);
+  return {key, host, origin_of(key.uri), ring::domain_of(host)};
+}
+
 // Sees to it that it is there, or on its way, if there is room.
 void PostCache::want(Kind kind, const std::string& uri, bool named) {
   const Key key{kind, uri};
   const auto known = entries_.find(key);
-  if (known != entries_.end() && is_fresh(known->second, kind)) {
+  if (known != entries_.end() && is_fresh(known->second, kind, clock_.now())) {
     if (known->second.state >= State::kThere) ++counters_.remembered;
     // What a timeline shows does not wait behind what readers name.
     if (!named && known->second.named && known->second.state == State::kWaiting) {
@@ -89,11 +114,14 @@ void PostCache::want(Kind kind, const std::string& uri, bool named) {
   }
   if (queue_.size() >= options_.waiting_max) return;
   if (named && named_waiting_ >= options_.named_waiting_max) return;
+  Job job = job_for(key);
+  if (count_in(domain_waiting_, job.domain) >= options_.domain_waiting_max) return;
   if (known != entries_.end()) leave_out(key, known->second);
   entries_[key] =
       Entry{.state = State::kWaiting, .since = clock_.now(), .post = {}, .account = {}, .named = named};
   if (named) ++named_waiting_;
-  queue_.push_back({key, host_of(uri)});
+  ++domain_waiting_[job.domain];
+  queue_.push_back(std::move(job));
 }
 
 std::optional<Instant> PostCache::outdated_until(const std::string& uri) const {
@@ -119,18 +147,19 @@ bool PostCache::is_pending(Kind kind, const std::string& uri) const {
   return known != nullptr && known->state < State::kThere;
 }
 
-std::optional<PostCache::Content> PostCache::content(const Wanted& wanted) const {
+std::optional<PostCache::Content> PostCache::content(const Wanted& wanted, Instant asked) const {
   const Entry* post = find(Kind::kPost, wanted.uri);
-  if (post == nullptr || !post->post) return std::nullopt;
+  if (post == nullptr || !post->post || !is_fresh(*post, Kind::kPost, asked)) return std::nullopt;
   // Whose it is says the post's server, not who told of it.
   const Entry* author = find(Kind::kAuthor, post->post->author);
   // What an author wishes stands in the profile: without it nothing is shown.
-  if (author == nullptr || !author->account) return std::nullopt;
+  if (author == nullptr || !author->account || !is_fresh(*author, Kind::kAuthor, asked)) return std::nullopt;
   return Content{post->post, author->account};
 }
 
 Task<std::vector<std::optional<PostCache::Content>>> PostCache::read(std::vector<Wanted> wanted,
                                                                      Instant deadline) {
+  const Instant asked = clock_.now();
   for (const Wanted& each : wanted) {
     want(Kind::kPost, each.uri, each.named);
     if (!each.author.empty()) want(Kind::kAuthor, each.author, each.named);
@@ -155,41 +184,44 @@ Task<std::vector<std::optional<PostCache::Content>>> PostCache::read(std::vector
   }
   std::vector<std::optional<Content>> contents;
   contents.reserve(wanted.size());
-  for (const Wanted& each : wanted) contents.push_back(content(each));
+  for (const Wanted& each : wanted) contents.push_back(content(each, asked));
   co_return contents;
 }
 
-bool PostCache::is_failing(const std::string& host) const {
-  const auto known = failing_.find(host);
+bool PostCache::is_failing(const std::string& origin) const {
+  const auto known = failing_.find(origin);
   return known != failing_.end() && clock_.now() - known->second < options_.failed;
 }
 
-void PostCache::note_failing(const std::string& host, bool failed) {
+void PostCache::note_failing(const std::string& origin, bool failed) {
   if (!failed) {
-    failing_.erase(host);
+    failing_.erase(origin);
     return;
   }
   tagring::make_room(failing_, options_.remembered_max);
-  failing_[host] = clock_.now();
+  failing_[origin] = clock_.now();
 }
 
 void PostCache::begin_fetches() {
   for (auto next = queue_.begin(); next != queue_.end() && fetching_ < options_.concurrent_max;) {
     Entry& entry = entries_[next->key];
     // Or a dead server with many posts would hold all places until each has timed out.
-    if (is_failing(next->host)) {
+    if (is_failing(next->origin)) {
       entry.state = State::kFailed;
       if (std::exchange(entry.named, false)) --named_waiting_;
+      count_down(domain_waiting_, next->domain);
       next = queue_.erase(next);
       continue;
     }
-    const auto busy = under_way_.find(next->host);
-    const bool is_busy = busy != under_way_.end() && busy->second >= options_.per_host_max;
+    const bool is_busy = count_in(under_way_, next->host) >= options_.per_host_max ||
+                         count_in(domain_under_way_, next->domain) >= options_.per_domain_max;
     if (is_busy || (entry.named && named_fetching_ >= options_.named_concurrent_max)) {
       ++next;
       continue;
     }
     ++under_way_[next->host];
+    ++domain_under_way_[next->domain];
+    count_down(domain_waiting_, next->domain);
     ++fetching_;
     if (entry.named) {
       --named_waiting_;
@@ -204,10 +236,13 @@ void PostCache::begin_fetches() {
 Task<void> PostCache::fetch(Key key) {
   const std::string uri = key.uri;
   const Instant asked = clock_.now();
-  Result<federation::SignedClient::Document> document = co_await client_.fetch(uri);
+  const bool named = entries_[key].named;
+  federation::SignedClient::MayAskMore may_ask_more;
+  if (options_.may_ask_more && named) may_ask_more = [&] { return options_.may_ask_more(host_of(uri)); };
+  Result<federation::SignedClient::Document> document = co_await client_.fetch(uri, std::move(may_ask_more));
   Entry entry;
   if (document) {
-    note_failing(host_of(uri), false);
+    note_failing(origin_of(uri), false);
     entry.bytes = document->body.size();
     const auto changed = changed_.find(uri);
     if (changed != changed_.end() && document->as_of < changed->second)
@@ -232,15 +267,17 @@ Task<void> PostCache::fetch(Key key) {
   } else {
     const bool gone = document.error().code == ErrorCode::kNotFound;
     entry.state = gone ? State::kGone : State::kFailed;
-    note_failing(host_of(uri), is_unanswered(document.error()));
+    // Any answer comes soon, and is about one post.
+    if (!named && document.error().code == ErrorCode::kTimedOut) note_failing(origin_of(uri), true);
   }
   ++(entry.state == State::kFailed ? counters_.failed : counters_.fetched);
   finish(key, std::move(entry));
 }
 
 void PostCache::finish(const Key& key, Entry result) {
-  const std::string host = host_of(key.uri);
-  if (const auto known = under_way_.find(host); --known->second == 0) under_way_.erase(known);
+  Job job = job_for(key);
+  count_down(under_way_, job.host);
+  count_down(domain_under_way_, job.domain);
   --fetching_;
   result.since = clock_.now();
   Entry& entry = entries_[key];
@@ -248,7 +285,8 @@ void PostCache::finish(const Key& key, Entry result) {
   if (entry.stale) {
     // Who waits for it gets what it says now.
     entry = Entry{.state = State::kWaiting, .since = clock_.now(), .post = {}, .account = {}};
-    queue_.push_front({key, host});
+    ++domain_waiting_[job.domain];
+    queue_.push_front(std::move(job));
   } else {
     entry = std::move(result);
     take_in(key, entry);
@@ -295,11 +333,13 @@ std::string PostCache::author_named(const std::string& name) const {
 }
 
 Task<std::shared_ptr<const json::object>> PostCache::account(std::string author, Instant deadline) {
+  const Instant asked = clock_.now();
   want(Kind::kAuthor, author, /*named=*/true);
   begin_fetches();
   while (is_pending(Kind::kAuthor, author) && clock_.now() < deadline) co_await alarm_.wait_until(deadline);
   const Entry* found = find(Kind::kAuthor, author);
-  co_return found == nullptr ? nullptr : found->account;
+  const bool counts = found != nullptr && is_fresh(*found, Kind::kAuthor, asked);
+  co_return counts ? found->account : nullptr;
 }
 
 std::string PostCache::found_at(const std::string& url) const {

@@ -8,6 +8,7 @@
 
 #include <compare>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -38,6 +39,11 @@ class PostCache {
     // Of both, of what readers name: servers that never answer hold no more places than these.
     std::size_t named_concurrent_max = 16;
     std::size_t named_waiting_max = 200;
+    // Asked before each request but the first that a fetch takes which a reader has named.
+    std::function<bool(const std::string& host)> may_ask_more = {};
+    // Of both, of one registered domain: whoever has one has any number of hosts.
+    std::size_t per_domain_max = 16;
+    std::size_t domain_waiting_max = 300;  // what readers name, and a page of posts with as many authors
   };
   struct Wanted {
     std::string uri;
@@ -61,6 +67,8 @@ class PostCache {
   // comes there later than it can be fetched.
   void note_nowhere(const std::string& uri);
   [[nodiscard]] bool is_nowhere(const std::string& uri) const;
+  // Of what read() gave nothing for: its server has not said that there is nothing, so that it may come yet.
+  [[nodiscard]] bool may_come(const std::string& uri) const;
   // When a page that is asked for now should be there.
   [[nodiscard]] Instant deadline() const { return clock_.now() + options_.wait; }
   // The post, or the author, has changed or is gone: what is remembered of it does not count any more.
@@ -118,12 +126,13 @@ class PostCache {
 
   [[nodiscard]] const Entry* find(Kind kind, const std::string& uri) const;
   void want(Kind kind, const std::string& uri, bool named);
-  [[nodiscard]] bool is_fresh(const Entry& entry, Kind kind) const;
+  [[nodiscard]] bool is_fresh(const Entry& entry, Kind kind, Instant at) const;
   [[nodiscard]] bool is_pending(Kind kind, const std::string& uri) const;
-  [[nodiscard]] std::optional<Content> content(const Wanted& wanted) const;
+  // As it was had since `asked`, or was fresh then: there may have been no room to fetch it.
+  [[nodiscard]] std::optional<Content> content(const Wanted& wanted, Instant asked) const;
   void begin_fetches();
-  [[nodiscard]] bool is_failing(const std::string& host) const;
-  void note_failing(const std::string& host, bool failed);
+  [[nodiscard]] bool is_failing(const std::string& origin) const;
+  void note_failing(const std::string& origin, bool failed);
   Task<void> fetch(Key key);
   void finish(const Key& key, Entry result);
   void make_room();
@@ -140,14 +149,20 @@ class PostCache {
   struct Job {
     Key key;
     std::string host;
+    std::string origin;
+    std::string domain;  // registered
   };
+  static Job job_for(const Key& key);
   std::deque<Job> queue_;
   std::set<std::pair<std::string, std::string>> replies_;  // URIs of a post and of one that answers it
   std::map<StatusId, std::string> shown_;                  // URIs
   std::deque<StatusId> shown_first_;                       // in the order in which they were shown first
   std::map<std::string, std::string> accounts_;            // URIs, by all that names them
   std::map<std::string, std::size_t> under_way_;           // by host
-  std::map<std::string, Instant> failing_;                 // hosts that did not answer, and when
+  std::map<std::string, std::size_t> domain_under_way_;
+  std::map<std::string, std::size_t> domain_waiting_;
+  // Origins that did not answer in time, and when. What readers name says nothing of the other posts there.
+  std::map<std::string, Instant> failing_;
   std::size_t fetching_ = 0;
   std::size_t named_fetching_ = 0;
   std::size_t named_waiting_ = 0;

@@ -202,8 +202,16 @@ json::array tags_of(const fediverse::Note& note, const Site& site) {
   return tags;
 }
 
+// Plain text, or HTML, as the server has it. "<Dune>" looks like markup, and is none.
+std::string warning_of(const json::object& o) {
+  const std::string summary = json::text_of(o, "summary");
+  std::string text = text_of_html(summary, kWarningMax);
+  if (trim(text).empty() && sanitize_html(summary).empty()) text = cut_utf8(summary, kWarningMax);
+  return text;
+}
+
 json::object describe(const json::object& o, const fediverse::Note& note, WallTime now, const Site& site) {
-  const std::string warning = text_of_html(json::text_of(o, "summary"), kWarningMax);
+  const std::string warning = warning_of(o);
   // An article's summary is what it is about, and no warning.
   const bool is_warning = note.type == "Note" || note.type == "Question";
   const bool edited = note.updated && *note.updated > note.published;

@@ -17,6 +17,12 @@ constexpr std::size_t kPage = 500;
 
 }  // namespace
 
+delivery::TagEvent dated_removal(const delivery::PublishedPost& post, Tag tag) {
+  delivery::TagEvent removal{std::move(tag), delivery::Op::kRemove, post.uri, post.author, post.published};
+  removal.changed = std::max(post.changed, post.published);
+  return removal;
+}
+
 Task<void> Consents::stop() {
   tasks_.cancel();
   co_await tasks_.join();
@@ -100,10 +106,22 @@ Task<Result<Consents::Profile>> Consents::fetch(std::string author) {
 }
 
 Task<Result<Consents::Profile>> Consents::profile(std::string author) {
-  const auto known = profiles_.find(author);
-  if (known != profiles_.end() && clock_.now() - known->second.when < kLifetime)
-    co_return known->second.profile;
-  co_return co_await fetch(std::move(author));
+  std::optional<Profile> profile;
+  const auto kept = profiles_.find(author);
+  if (kept != profiles_.end() && clock_.now() - kept->second.when < kLifetime) profile = kept->second.profile;
+  const bool is_kept = profile.has_value();
+  if (!is_kept) {
+    CO_TRY(profile, co_await fetch(author));
+  }
+  CO_TRY(const std::optional<delivery::Consent> before, co_await known(author));
+  if (before) {
+    // One that is kept, too: whoever fetched it may not be through with what it withdraws.
+    CO_TRY_VOID(co_await learn(*profile));
+    if (!is_kept) {
+      CO_TRY_VOID(co_await look_later(std::move(author), kLifetime));
+    }
+  }
+  co_return *std::move(profile);
 }
 
 Task<Result<void>> Consents::ask(std::string author) {
@@ -208,7 +226,12 @@ Task<void> Consents::look(delivery::ProfileLook due) {
     co_return;
   }
   silent_.erase(due.author);
-  co_await learn(due.author, read(actor->actor), actor->as_of);
+  const auto learnt = co_await learn(due.author, read(actor->actor), actor->as_of);
+  // Not at once: what was written of it is written anew.
+  if (!learnt) {
+    co_await look_later(std::move(due.author), kFailedFor, due.missing);
+    co_return;
+  }
   // Not all on the same day that were published on one.
   const auto spread = static_cast<std::uint64_t>(Duration(kLookEvery).count() / 4);
   const Duration wait = kLookEvery - Duration(static_cast<Duration::rep>(rng_.below(spread)));
@@ -362,11 +385,24 @@ Task<Result<std::string>> Consents::keep_end(std::string author, End end, bool i
 Task<Result<void>> Consents::withdraw_as(std::string author, delivery::Consent consent,
                                          std::string signed_copy) {
   const bool from_archive_only = consent.relay;
-  const bool ends_all = !signed_copy.empty();
-  CO_TRY_VOID(co_await withdraw(author, from_archive_only, signed_copy, ends_all));
+  CO_TRY_VOID(co_await withdraw(author, from_archive_only, signed_copy, /*with_former=*/true));
   CO_TRY_VOID(co_await store_.save_consent(author, consent));
   remember(author, consent);
   co_return co_await withdraw(std::move(author), from_archive_only, std::move(signed_copy));
+}
+
+// Owners that do not go by this node's word have refused what it took back for a reason that nobody else
+// sees, as after a Block.
+Task<Result<void>> Consents::say_again(Ring ring, std::string uri) {
+  CO_TRY(const std::optional<delivery::PublishedPost> known, co_await store_.find_post(std::move(uri)));
+  if (!known || !known->tags.empty() || known->former.empty()) co_return Result<void>();
+  std::vector<delivery::TagEvent> removals;
+  for (const Tag& tag : known->former) {
+    removals.push_back(dated_removal(*known, tag));
+    // As it was said first: what puts a hashtag in again is later than that, and may not be than the post.
+    if (known->changed != WallTime()) removals.back().changed = known->changed;
+  }
+  co_return co_await owners_.reassign(ring, std::move(removals));
 }
 
 Task<Result<void>> Consents::withdraw(std::string author, bool from_archive_only, std::string signed_copy,
@@ -382,7 +418,9 @@ Task<Result<void>> Consents::withdraw(std::string author, bool from_archive_only
     after = posts.back().uri;
     std::vector<delivery::TagEvent> removals;
     for (delivery::PublishedPost& post : posts) {
-      if (from_archive_only) {
+      if (post.tags.empty() && signed_copy.empty()) {
+        CO_TRY_VOID(co_await say_again(from_archive_only ? Ring::kStorage : Ring::kRelay, post.uri));
+      } else if (from_archive_only) {
         for (Tag& tag : post.tags)
           removals.push_back({std::move(tag), delivery::Op::kRemove, post.uri, author, post.published});
       } else {

@@ -26,6 +26,9 @@
 
 namespace tagring::publisher {
 
+// That a post has left a hashtag, as of what this node knows of it: not for ever.
+[[nodiscard]] delivery::TagEvent dated_removal(const delivery::PublishedPost& post, Tag tag);
+
 class Consents {
  public:
   struct Options {
@@ -36,6 +39,8 @@ class Consents {
   static constexpr Duration kLookEvery = std::chrono::days(3);
   // An account that is not there (404) is looked at once more after this, before it is taken to be gone.
   static constexpr Duration kMissingFor = std::chrono::hours(1);
+  // So is one from which what follows could not be written.
+  static constexpr Duration kFailedFor = std::chrono::hours(1);
   static constexpr std::size_t kLooksAMinute = 60;
   // Of who has withdrawn before, one end of the account an hour is told: it is told for each of their posts.
   static constexpr Duration kEndEvery = std::chrono::hours(1);
@@ -83,7 +88,8 @@ class Consents {
   // Fetches the profile, learns from it, and looks again when it cannot be an old copy any more.
   [[nodiscard]] Task<Result<void>> ask(std::string author);
   [[nodiscard]] Task<Result<Profile>> fetch(std::string author);
-  // As it was fetched within kLifetime, if it was: of who writes many posts it is not asked for each.
+  // As it was fetched within kLifetime, if it was: of who writes many posts it is not asked for each. Of an
+  // author who is known here, what it says is learned first, so that no post is taken against it.
   [[nodiscard]] Task<Result<Profile>> profile(std::string author);
   // The author's server says that it is another now.
   void forget_profile(const std::string& author) { profiles_.erase(author); }
@@ -130,9 +136,10 @@ class Consents {
   enum class End : std::uint8_t { kSuspended, kDeleted };
   Task<Result<std::string>> keep_end(std::string author, End end, bool is_relayed, std::string signed_body);
   // `signed_copy`: delivery::TagEvent::signed_copy of what was signed; empty if nothing was. `with_former`:
-  // it is named for posts that are under no hashtag any more, too.
+  // it is named for posts that are under no hashtag any more, too; without one, those are taken out again.
   Task<Result<void>> withdraw(std::string author, bool from_archive_only, std::string signed_copy = {},
                               bool with_former = false);
+  Task<Result<void>> say_again(Ring ring, std::string uri);
   Task<Result<void>> withdraw_as(std::string author, delivery::Consent consent, std::string signed_copy);
   void remember(const std::string& author, delivery::Consent consent);
 

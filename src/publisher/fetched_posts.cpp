@@ -9,16 +9,19 @@ namespace tagring::publisher {
 
 Task<Result<void>> FetchedPosts::take_out(std::string uri) { return publisher_.take_out(std::move(uri)); }
 
+Task<Result<void>> FetchedPosts::withdraw(std::string uri) { return publisher_.withdraw(std::move(uri)); }
+
 Task<Result<FetchedPosts::Shared>> FetchedPosts::shared(std::string uri, bool by_sharing) {
   const Result<Fetched> fetched = co_await fetch(uri);
   if (!fetched && fetched.error().code != ErrorCode::kNotFound) co_return std::unexpected(fetched.error());
-  if (!fetched || !fediverse::is_post(fetched->document)) {  // or a Tombstone
+  if (!fetched) co_return Shared::kGone;
+  if (!fediverse::is_post(fetched->document)) {  // a Tombstone
     CO_TRY_VOID(co_await take_out(std::move(uri)));
     co_return Shared::kNothing;
   }
   CO_TRY(fediverse::Note note, fetched->note(clock_.wall_now()));
   if (note.visibility != fediverse::Visibility::kPublic || !note.may_be_announced) {
-    CO_TRY_VOID(co_await take_out(std::move(uri)));
+    CO_TRY_VOID(co_await publisher_.withdraw(std::move(uri), note.updated.value_or(note.as_of)));
     co_return Shared::kNothing;
   }
   co_return co_await take_shared(std::move(note), by_sharing);
@@ -27,14 +30,20 @@ Task<Result<FetchedPosts::Shared>> FetchedPosts::shared(std::string uri, bool by
 Task<Result<FetchedPosts::Shared>> FetchedPosts::take_shared(fediverse::Note note, bool by_sharing) {
   const std::string uri = note.id;
   const std::string author_id = note.author;
-  const Result<delivery::PublishedPost> known = co_await store_.find_post(uri);
+  CO_TRY(const std::optional<delivery::PublishedPost> known, co_await store_.find_post(uri));
   // Most posts have no hashtags, and nobody need be asked about them.
   if (!known && note.tags.empty()) co_return Shared::kNothing;
-  CO_TRY_VOID(blocks_.check_actor(author_id));
+  if (!blocks_.check_actor(author_id)) co_return Shared::kBlocked;
   Result<Consents::Profile> author = co_await consents_.fetch(author_id);
   const bool is_gone = !author && author.error().code == ErrorCode::kNotFound;
   if (!author && !is_gone) co_return std::unexpected(author.error());
   bool agrees = author && fediverse::wishes_of(author->actor).archive;
+  // What its server brings here itself is relayed all the same: only the archive lacks it from now on.
+  const bool only_shared = by_sharing && !publisher_.takes(author_id);
+  // Before the profile counts: what stands in the archive then leaves that for ever.
+  if (!agrees && !is_gone && only_shared) {
+    CO_TRY_VOID(co_await publisher_.withdraw_from_archive(uri));
+  }
   if (author) {
     CO_TRY(const std::optional<delivery::Consent> before, co_await consents_.known(author_id));
     if (agrees || before) {
@@ -45,16 +54,16 @@ Task<Result<FetchedPosts::Shared>> FetchedPosts::take_shared(fediverse::Note not
     }
   }
   if (!agrees) {
-    // What its server brings here itself is relayed all the same: only the archive lacks it from now on.
-    if (is_gone || (by_sharing && !publisher_.takes(author_id))) {
-      CO_TRY_VOID(co_await take_out(uri));
+    if (is_gone) co_return Shared::kGone;
+    if (only_shared) {
+      CO_TRY_VOID(co_await publisher_.withdraw_from_archive(uri));
     }
-    co_return is_gone ? Shared::kNothing : Shared::kUnwanted;
+    co_return Shared::kUnwanted;
   }
   CO_TRY(const std::string passed_over, co_await publisher_.take(std::move(note), std::move(author->actor),
                                                                  /*is_update=*/known.has_value()));
   if (!passed_over.empty()) co_return Shared::kNothing;
-  const Result<delivery::PublishedPost> now = co_await store_.find_post(uri);
+  CO_TRY(const std::optional<delivery::PublishedPost> now, co_await store_.find_post(uri));
   co_return now && !now->tags.empty() ? Shared::kPublished : Shared::kNothing;
 }
 
@@ -85,7 +94,7 @@ Result<fediverse::Note> FetchedPosts::Fetched::note(WallTime now) const {
 Task<Publisher::Outcome> FetchedPosts::announced(std::string uri, Told told) {
   if (!publisher_.takes(told.by.empty() ? uri : told.by)) {
     // But an edit may take back what is known.
-    const Result<delivery::PublishedPost> known = co_await store_.find_post(uri);
+    CO_TRY(const std::optional<delivery::PublishedPost> known, co_await store_.find_post(uri));
     if (!known || !told.is_update) co_return "this node takes no posts of that author's server";
   }
   Result<Fetched> answer = co_await fetch(uri);
@@ -115,8 +124,10 @@ Task<Publisher::Outcome> FetchedPosts::announced(std::string uri, Told told) {
     co_return "the post is not public";
   const std::string post = note.id;
   // As most comments in a group: nobody need be asked about them.
-  if (note.tags.empty() && !told.is_update && !co_await store_.find_post(post))
-    co_return "the post has no hashtags";
+  if (note.tags.empty() && !told.is_update) {
+    CO_TRY(const std::optional<delivery::PublishedPost> known, co_await store_.find_post(post));
+    if (!known) co_return "the post has no hashtags";
+  }
   CO_TRY(Consents::Profile author, co_await consents_.profile(note.author));
   CO_TRY(std::string why_not,
          co_await publisher_.post(std::move(note), std::move(author.actor), told.is_update));
@@ -127,27 +138,23 @@ Task<Publisher::Outcome> FetchedPosts::announced(std::string uri, Told told) {
 }
 
 Task<Result<void>> FetchedPosts::look_later(const std::string& uri) {
-  Result<delivery::PublishedPost> known = co_await store_.find_post(uri);
-  if (!known) co_return Result<void>();
+  CO_TRY(std::optional<delivery::PublishedPost> known, co_await store_.find_post(uri));
+  if (!known || known->tags.empty()) co_return Result<void>();
   co_return co_await publisher_.look_later(*std::move(known));
 }
 
 Task<Result<bool>> FetchedPosts::ask_later(std::string uri) {
   const WallTime now = clock_.wall_now();
-  Result<delivery::PublishedPost> post = co_await store_.find_post(uri);
-  if (!post && post.error().code == ErrorCode::kNotFound)
-    post = delivery::PublishedPost{uri, author_of_unknown(uri), now, {}};
-  if (!post) co_return std::unexpected(post.error());
-  post->published = now;  // from when on it is waited for
-  CO_TRY(const bool kept, co_await store_.put_off(*std::move(post), now + Publisher::kTryAgain));
+  CO_TRY(const std::optional<delivery::PublishedPost> post, co_await store_.find_post(uri));
+  delivery::PublishedPost look{uri, post ? post->author : author_of_unknown(uri), now, {}};
+  CO_TRY(const bool kept, co_await store_.put_off(std::move(look), now + Publisher::kTryAgain));
   if (kept) publisher_.note_put_off(publisher_.put_off() + 1);
   co_return kept;
 }
 
 Task<Publisher::Outcome> FetchedPosts::deleted(std::string uri) {
-  const Result<delivery::PublishedPost> known = co_await store_.find_post(uri);
-  if (!known && known.error().code == ErrorCode::kNotFound) co_return "the post is not known here";
-  if (!known) co_return std::unexpected(known.error());
+  CO_TRY(const std::optional<delivery::PublishedPost> known, co_await store_.find_post(uri));
+  if (!known) co_return "the post is not known here";
   const Result<Fetched> fetched = co_await fetch(uri);
   if (!fetched && fetched.error().code != ErrorCode::kNotFound) co_return std::unexpected(fetched.error());
   if (fetched && fediverse::is_post(fetched->document)) {

@@ -34,6 +34,8 @@ class FetchedPosts {
     kPublished,  // it stands under hashtags now
     kUnwanted,   // its author does not agree, as far as the profile says that was given out now
     kNothing,    // there is nothing to publish
+    kBlocked,    // it is there, and its author is blocked here
+    kGone,       // there is no such post, or author (404, 410): whether to believe it is for the caller
   };
   // A post that some server has told of by its URI, as the data sharing of a FASP does. It is fetched from
   // its own server, and published as it is now if it is public and its author says `indexable`, whatever
@@ -41,8 +43,10 @@ class FetchedPosts {
   // any more. kUnavailable, kTimedOut or kDenied if its server does not
   // show it; then nothing has changed. Whether posts of that server are taken is for the caller to ask.
   [[nodiscard]] Task<Result<Shared>> shared(std::string uri, bool by_sharing);
-  // Its own server says that it was deleted, or it has not been shown for too long.
+  // Its own server says that it was deleted.
   [[nodiscard]] Task<Result<void>> take_out(std::string uri);
+  // It has not been shown for too long.
+  [[nodiscard]] Task<Result<void>> withdraw(std::string uri);
   // An author whose posts are known here may have changed the profile.
   [[nodiscard]] Task<Outcome> look_again(std::string author);
   // Its server says that an account is gone. Believed if it is.
@@ -57,6 +61,8 @@ class FetchedPosts {
   static constexpr std::string_view kTooOld = "the post is too old";  // why it was not taken
   // By a relay, a group, or the author's server itself.
   [[nodiscard]] Task<Outcome> announced(std::string uri, Told told);
+  // That host has not asked to be left alone.
+  [[nodiscard]] bool may_ask(const std::string& host) const { return client_.hosts().may_fetch(host); }
   // A group says that a post was deleted. Believed if it is.
   [[nodiscard]] Task<Outcome> deleted(std::string uri);
   // Its server did not answer. Asks it again (PutOff): who told of the post may have nothing to do with that
@@ -68,7 +74,7 @@ class FetchedPosts {
 
  private:
   // What was just fetched may be of a cache, from before that which was told: once more, when no cache has
-  // it.
+  // it, if it is under hashtags.
   Task<Result<void>> look_later(const std::string& uri);
   struct Fetched {
     json::object document;

@@ -55,16 +55,19 @@ Task<void> Outboxes::watch(std::function<bool()> is_among_others) {
   co_await read_all();
   // A node that is the only one cannot tell whether it is cut off.
   std::optional<Instant> seen_others;
-  bool is_away = false;
   for (;;) {
     const Instant next = clock_.now() + kLookEvery;
     co_await clock_.sleep_until(next);
     if (is_among_others()) {
       const bool was_cut_off = seen_others && clock_.now() - *seen_others >= kCutOff;
       seen_others = clock_.now();
-      is_away = false;
-      if (was_cut_off) co_await read_all();
-    } else if (seen_others && !std::exchange(is_away, true)) {
+      if (was_cut_off) {
+        co_await read_all();
+      } else if (is_away_ && readings_.size() == 0) {
+        co_await store_.save_known_until(std::nullopt);
+      }
+      is_away_ = false;
+    } else if (seen_others && !std::exchange(is_away_, true)) {
       co_await note_what_is_known();
     }
   }
@@ -76,6 +79,11 @@ Task<void> Outboxes::note_what_is_known() {
   // What is newer may have come since, and others been missed before it.
   const Result<WallTime> newest = co_await store_.newest_post();
   if (newest) known_until_ = *newest;
+  // What was being read when the node was stopped is still missed.
+  const Result<std::optional<WallTime>> unread = co_await store_.known_until();
+  if (!unread) known_until_ = WallTime::min();  // or what is newer would take the place of that
+  if (unread && *unread) known_until_ = std::min(known_until_, **unread);
+  if (!instances_.sources().empty()) co_await store_.save_known_until(known_until_);
   fetched_before_.clear();
   requests_ = 0;
 }
@@ -86,7 +94,10 @@ Task<void> Outboxes::read_all() {
   readings_.cancel();
   co_await readings_.join();
   readings_.reopen();
-  for (auto& [host, readings] : draw())
+  std::map<std::string, std::deque<Reading>> by_host = draw();
+  unread_ = by_host.size();
+  if (by_host.empty()) co_await store_.save_known_until(std::nullopt);
+  for (auto& [host, readings] : by_host)
     readings_.spawn("outboxes_of_host", read_host(host, std::move(readings)));
 }
 
@@ -124,6 +135,8 @@ Task<void> Outboxes::read_host(std::string host, std::deque<Reading> waiting) {
   }
   if (found > 0 || !waiting.empty())
     log_.info("outboxes_read", {{"host", host}, {"posts", found}, {"unread", waiting.size()}});
+  // What is missed meanwhile by a node that is cut off is read when it is back.
+  if (--unread_ == 0 && !is_away_) co_await store_.save_known_until(std::nullopt);
 }
 
 // Each host in its turn.
@@ -182,7 +195,7 @@ Task<Result<bool>> Outboxes::publish(std::vector<Listed> posts, Reading* reading
       reached_known = reached_known || before->second;
       continue;
     }
-    const Result<delivery::PublishedPost> known = co_await store_.find_post(uri);
+    CO_TRY(const std::optional<delivery::PublishedPost> known, co_await store_.find_post(uri));
     reached_known = reached_known || (known && known->published <= known_until_);
     if (known) reading->oldest_known = std::min(reading->oldest_known, known->published);
     const bool is_edited = known && updated && *updated > std::max(known->changed, known->published);

@@ -3,7 +3,8 @@
 // its rings, each one's outbox is read, back to a page with a post that is known here, and those that are not
 // are published as if they had been delivered. What people have deleted or edited meanwhile is looked at:
 // what is known and not there any more, or is there with a later date. A server that does not answer, or asks
-// to be left alone, is asked again for a day, and holds up no other.
+// to be left alone, is asked again for a day, and holds up no other. After a restart all are read anew, back
+// to what was known before the reading that it has ended.
 //
 // Only of those whom the node follows, since whom a server publishes for is not written anywhere else.
 #pragma once
@@ -105,6 +106,8 @@ class Outboxes {
   // When the newest post was written that was known before the node was away.
   WallTime known_until_ = WallTime::min();
   Rng rng_;
+  bool is_away_ = false;    // cut off
+  std::size_t unread_ = 0;  // hosts that are being read
   std::size_t requests_ = 0;
   Instant next_request_{};
   // Hashes of the URIs that were fetched, whatever came of it, or one page with more posts than a server

@@ -13,10 +13,16 @@ bool is_public(const fediverse::Note& note) {
   return note.visibility == fediverse::Visibility::kPublic && note.may_be_announced;
 }
 
-// Mastodon tells of votes as of an edit, without a time until the first one: an edit that is known may be
-// later.
-bool may_be_votes(const fediverse::Note& note) {
-  return note.type == "Question" && !note.updated && note.as_of == WallTime::max();
+// Mastodon tells of votes as of an edit, and of who may quote a post, whose text names no time until the
+// first edit: one that is known may be later. With votes nothing says when they were.
+std::optional<WallTime> told_at(const fediverse::Note& note) {
+  if (note.updated || note.as_of != WallTime::max()) return std::nullopt;
+  return note.type == "Question" ? note.told.value_or(WallTime()) : note.told;
+}
+
+// Servers name seconds.
+bool is_later(WallTime edit, std::optional<WallTime> told) {
+  return edit != WallTime() && told && *told <= std::chrono::floor<std::chrono::seconds>(edit);
 }
 
 }  // namespace
@@ -46,10 +52,9 @@ Task<Publisher::Outcome> Publisher::take(fediverse::Note note, fediverse::Remote
 // post has already. False if nothing is taken out.
 Task<Result<bool>> Publisher::leave_what_is_known(fediverse::Note* note, bool is_update) {
   if (!is_update) co_return false;
-  CO_TRY_VOID(co_await drop_put_off(note->id));
-  const Result<delivery::PublishedPost> known = co_await store_.find_post(note->id);
-  if (!known && known.error().code == ErrorCode::kNotFound) co_return false;
-  if (!known) co_return std::unexpected(known.error());
+  CO_TRY_VOID(co_await drop_tags_put_off(note->id));
+  CO_TRY(const std::optional<delivery::PublishedPost> known, co_await store_.find_post(note->id));
+  if (!known) co_return false;
   std::erase_if(note->tags, [&](const Tag& tag) { return !std::ranges::binary_search(known->tags, tag); });
   co_return !is_public(*note) || note->tags != known->tags;
 }
@@ -61,7 +66,7 @@ Task<Publisher::Outcome> Publisher::take_welcome(fediverse::Note note, fediverse
   if (!for_all && !is_update) co_return "only posts addressed to the public (`to`) are relayed";
   delivery::PublishedPost post{note.id, note.author, note.published, {}};
   post.is_edit = is_update;
-  post.as_of = may_be_votes(note) ? WallTime() : note.as_of;
+  post.as_of = told_at(note).value_or(note.as_of);
   // Servers that name seconds date an edit of the first one as the post itself.
   if (note.updated && (is_update || *note.updated > note.published))
     post.changed = std::max(*note.updated, note.published);
@@ -76,7 +81,7 @@ Task<Publisher::Outcome> Publisher::take_welcome(fediverse::Note note, fediverse
   CO_TRY(Admitted admitted, co_await admit(&post, is_update));
   const std::optional<delivery::PublishedPost>& known = admitted.known;
   if (!known && post.tags.empty() && admitted.later.empty()) {
-    CO_TRY_VOID(co_await drop_put_off(note.id));
+    CO_TRY_VOID(co_await drop_tags_put_off(note.id));
     // What it was before may come later: servers try again at random times.
     const bool is_dated = post.changed != WallTime();
     if (is_update && !has_tags && (is_dated || post.as_of != WallTime())) {
@@ -86,10 +91,10 @@ Task<Publisher::Outcome> Publisher::take_welcome(fediverse::Note note, fediverse
     co_return has_tags ? "too many hashtags: taken for advertising"
                        : "the post has no hashtags that are relayed here";
   }
-  if (known && is_update && known->changed != WallTime() && may_be_votes(note)) {
+  if (known && is_update && is_later(known->changed, told_at(note))) {
     moderation_.take_back(note.author, note.id, admitted.counted);
     CO_TRY_VOID(co_await look_later(*known));
-    co_return "votes, or an edit without a time: the post is looked at again";
+    co_return "it may be from before the last edit: the post is looked at again";
   }
   // Servers try again at random times: an older one may come later.
   const bool is_past = known && post.changed != WallTime() &&
@@ -120,13 +125,10 @@ Task<Result<Publisher::Admitted>> Publisher::admit(delivery::PublishedPost* post
     admitted.counted = moderation_.admit(post->author, post->uri, fresh);
     if (!post->tags.empty() && admitted.counted.size() == post->tags.size()) co_return admitted;
   }
-  Result<delivery::PublishedPost> known = co_await store_.find_post(post->uri);
-  if (!known && known.error().code != ErrorCode::kNotFound) co_return std::unexpected(known.error());
+  CO_TRY(admitted.known, co_await store_.find_post(post->uri));
   std::vector<Tag> kept;
-  if (known) {
-    std::ranges::set_intersection(post->tags, known->tags, std::back_inserter(kept));
-    admitted.known = std::move(*known);
-  }
+  if (admitted.known)
+    std::ranges::set_intersection(post->tags, admitted.known->tags, std::back_inserter(kept));
   if (is_update) {
     std::erase_if(fresh, [&](const Tag& tag) { return std::ranges::binary_search(kept, tag); });
     admitted.counted = moderation_.admit(post->author, post->uri, fresh);
@@ -157,21 +159,22 @@ Task<Publisher::Outcome> Publisher::hand_in(delivery::PublishedPost post, fedive
   const bool waits = !later.empty();
   const std::string uri = post.uri;
   if (waits) {
-    delivery::PublishedPost rest{post.uri, post.author, post.published, std::move(later)};
+    delivery::PublishedPost rest{post.uri, post.author, clock_.wall_now(), std::move(later)};
     CO_TRY(const bool kept, co_await store_.put_off(std::move(rest), clock_.wall_now() + kTryAgain));
     is_lost = !kept;
     put_off_ += kept ? 1 : 0;  // or some more, until they are counted
   }
   CO_TRY_VOID(co_await owners_.publish(std::move(post)));
   if (!waits) {
-    CO_TRY_VOID(co_await drop_put_off(uri));
+    CO_TRY_VOID(co_await drop_tags_put_off(uri));
   }
   co_return is_lost ? "too many posts under these hashtags, and too many of them wait already" : "";
 }
 
 Task<Result<void>> Publisher::look_later(delivery::PublishedPost known) {
-  if (known.tags.empty()) co_return Result<void>();
   // If too many wait, the next change of the post is seen.
+  known.tags.clear();  // it waits for no limit
+  known.published = clock_.wall_now();
   CO_TRY_VOID(co_await store_.put_off(std::move(known), clock_.wall_now() + Consents::kLifetime));
   ++put_off_;
   co_return Result<void>();
@@ -179,7 +182,13 @@ Task<Result<void>> Publisher::look_later(delivery::PublishedPost known) {
 
 Task<Result<void>> Publisher::drop_put_off(std::string uri) {
   if (put_off_ == 0) co_return Result<void>();
-  co_return co_await store_.drop_put_off(std::move(uri), "");
+  co_return co_await store_.drop_put_off(std::move(uri));
+}
+
+// What says how the post is now may be older than what it is to be looked at for.
+Task<Result<void>> Publisher::drop_tags_put_off(std::string uri) {
+  if (put_off_ == 0) co_return Result<void>();
+  co_return co_await store_.drop_tags_put_off(std::move(uri));
 }
 
 Task<void> Publisher::stop() {
@@ -195,37 +204,46 @@ void Publisher::take_out_denied() {
 }
 
 Task<void> Publisher::sweep() {
-  std::string author;
-  std::string uri;
   while (std::exchange(sweeps_again_, false)) {
-    author.clear();
-    uri.clear();
-    for (;;) {
-      const auto page = co_await store_.posts_after(author, uri, kSweepPage);
-      if (!page || page->empty()) break;
-      author = page->back().author;
-      uri = page->back().uri;
-      for (const delivery::PublishedPost& post : *page) {
-        // If it fails, the next start takes it out.
-        if (instances_.is_denied(host_of(post.author))) co_await take_out(post.uri);
-      }
-      const Instant next = clock_.now() + kSweepPause;
-      co_await clock_.sleep_until(next);
-    }
+    const Result<void> swept = co_await sweep_once();
+    if (swept) continue;
+    sweeps_again_ = true;
+    const Instant again = clock_.now() + kSweepAgain;
+    co_await clock_.sleep_until(again);
   }
   sweeping_ = false;
+}
+
+// What one post fails by holds up no other.
+Task<Result<void>> Publisher::sweep_once() {
+  std::string author;
+  std::string uri;
+  Result<void> swept;
+  for (;;) {
+    CO_TRY(const auto page, co_await store_.posts_after(author, uri, kSweepPage));
+    if (page.empty()) co_return swept;
+    author = page.back().author;
+    uri = page.back().uri;
+    for (const delivery::PublishedPost& post : page) {
+      if (!instances_.is_denied(host_of(post.author))) continue;
+      const Result<void> withdrawn = co_await withdraw(post.uri);
+      if (!withdrawn) swept = withdrawn;
+    }
+    const Instant next = clock_.now() + kSweepPause;
+    co_await clock_.sleep_until(next);
+  }
 }
 
 // --- deletions ---------------------------------------------------------------------------------------------
 
 Task<Publisher::Outcome> Publisher::deletion(std::string uri, std::string actor, std::string signed_body) {
   CO_TRY_VOID(co_await drop_put_off(uri));
-  Result<delivery::PublishedPost> known = co_await store_.find_post(uri);
-  if (!known && known.error().code == ErrorCode::kNotFound && takes(actor)) {
+  CO_TRY(std::optional<delivery::PublishedPost> known, co_await store_.find_post(uri));
+  if (!known && takes(actor)) {
     // Servers try again at random times: what is deleted while a node is away may come after its deletion, or
     // have come just now.
     CO_TRY_VOID(co_await store_.bury(uri));
-    known = co_await store_.find_post(uri);
+    CO_TRY(known, co_await store_.find_post(uri));
   }
   if (!known) co_return "the post is not known here";
   if (!fediverse::is_same_origin(known->author, actor))
@@ -243,13 +261,35 @@ Task<Publisher::Outcome> Publisher::deletion(std::string uri, std::string actor,
 
 Task<Result<void>> Publisher::take_out(std::string uri) {
   CO_TRY_VOID(co_await drop_put_off(uri));
-  Result<delivery::PublishedPost> known = co_await store_.find_post(std::move(uri));
-  if (!known && known.error().code == ErrorCode::kNotFound) co_return Result<void>();
-  if (!known) co_return std::unexpected(known.error());
+  CO_TRY(std::optional<delivery::PublishedPost> known, co_await store_.find_post(std::move(uri)));
+  if (!known) co_return Result<void>();
   copies_.forget_edits(known->uri);
   known->tags.clear();
   known->deleted = true;
   co_return co_await owners_.publish(std::move(*known));
+}
+
+// Not as of now: or an edit of before, which was not seen yet, would be thought older than this.
+Task<Result<void>> Publisher::withdraw(std::string uri, WallTime edited) {
+  CO_TRY_VOID(co_await drop_tags_put_off(uri));
+  CO_TRY(std::optional<delivery::PublishedPost> known, co_await store_.find_post(std::move(uri)));
+  if (!known || known->tags.empty()) co_return Result<void>();
+  copies_.forget_edits(known->uri);
+  known->tags.clear();
+  known->is_edit = true;
+  known->changed = std::max({known->changed, known->published, edited});
+  co_return co_await owners_.publish(std::move(*known));
+}
+
+// Dated: the archive takes what is later, should the author agree again.
+Task<Result<void>> Publisher::withdraw_from_archive(std::string uri) {
+  CO_TRY(const std::optional<delivery::PublishedPost> known, co_await store_.find_post(uri));
+  if (known && !known->tags.empty()) {
+    std::vector<delivery::TagEvent> removals;
+    for (const Tag& tag : known->tags) removals.push_back(dated_removal(*known, tag));
+    CO_TRY_VOID(co_await owners_.reassign(Ring::kStorage, std::move(removals)));
+  }
+  co_return co_await withdraw(std::move(uri));
 }
 
 // --- authors -----------------------------------------------------------------------------------------------

@@ -43,7 +43,7 @@ class Publisher {
   [[nodiscard]] std::uint64_t put_off() const { return put_off_; }
   void note_put_off(std::uint64_t count) { put_off_ = count; }
   static constexpr Duration kTryAgain = std::chrono::minutes(10);
-  // Has PutOff fetch a post once more when no cache has it as it was, if it is under hashtags.
+  // Has PutOff fetch a post once more when no cache has it as it was.
   [[nodiscard]] Task<Result<void>> look_later(delivery::PublishedPost known);
 
   // What became of it: empty if it was taken, and is on disk; else why it is of no concern here.
@@ -63,8 +63,14 @@ class Publisher {
   // The author, or somebody on the author's server, deleted it. `signed_body`: the Delete as it came, if
   // others believe it whoever brings it; else empty.
   [[nodiscard]] Task<Outcome> deletion(std::string uri, std::string actor, std::string signed_body);
-  // Takes a post out of every hashtag, if it is known here.
+  // Takes a post out of every hashtag, if it is known here: for ever, since it is deleted.
   [[nodiscard]] Task<Result<void>> take_out(std::string uri);
+  // The same, until it is shown again: as if an edit had done it, at that time, or at once after that which
+  // is known.
+  [[nodiscard]] Task<Result<void>> withdraw(std::string uri, WallTime edited = {});
+  // The same of who may not be found any more, whose posts relays go on to see with their hashtags: the
+  // owners of the archive are told, too.
+  [[nodiscard]] Task<Result<void>> withdraw_from_archive(std::string uri);
   // The author's profile has changed: to that, if the author's server said so. `signed_body`: the Update as
   // it came, if the account is suspended by it and others believe it whoever brings it; else empty.
   [[nodiscard]] Task<Outcome> changed(std::string author, std::optional<fediverse::RemoteActor> profile,
@@ -82,6 +88,7 @@ class Publisher {
  private:
   static constexpr std::size_t kSweepPage = 500;
   static constexpr Duration kSweepPause = std::chrono::milliseconds(20);
+  static constexpr Duration kSweepAgain = std::chrono::minutes(1);  // after what the disk did not take
   struct Admitted {
     std::optional<delivery::PublishedPost> known;  // as it was, if that was looked for
     std::vector<Tag> counted;                      // hashtags that count against the limits
@@ -95,7 +102,9 @@ class Publisher {
   Task<Outcome> take_welcome(fediverse::Note note, fediverse::RemoteActor author, bool is_update,
                              std::string signed_body);
   Task<Result<void>> drop_put_off(std::string uri);
+  Task<Result<void>> drop_tags_put_off(std::string uri);
   Task<void> sweep();
+  Task<Result<void>> sweep_once();
 
   instances::Instances& instances_;
   instances::Moderation& moderation_;

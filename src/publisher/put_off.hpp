@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/runtime.hpp"
+#include "base/time.hpp"
 #include "delivery/store.hpp"
 #include "instances/moderation.hpp"
 #include "publisher/fetched_posts.hpp"
@@ -26,27 +27,37 @@ class PutOff {
         moderation_(moderation),
         store_(store),
         clock_(runtime.clock),
+        date_(runtime.clock),
         tasks_(runtime.executor) {}
-  // The server of that post shares data with this node, whether or not it may publish.
-  using IsShared = std::function<bool(const std::string& uri)>;
-  void start(IsShared is_shared);
+  // What servers share that need not be such as may publish (fasp::FaspSharing).
+  struct Sharing {
+    std::function<bool(const std::string& uri)> has;
+    // Publishes it as it is now, and sees to it from then on. False if there is nothing to publish.
+    std::function<Task<Result<bool>>(std::string uri)> look;
+  };
+  void start(Sharing sharing);
   [[nodiscard]] Task<void> stop();
 
  private:
-  static constexpr std::size_t kTriedAtOnce = 500;  // a minute
-  // What cannot be fetched is given up when it was written so long ago.
+  static constexpr Duration kEvery = std::chrono::minutes(1);
+  static constexpr std::size_t kTriedAtOnce = 500;
+  // So many posts of a host that do not come are the host, and not the posts.
+  static constexpr unsigned kFailuresMax = 3;
+  // What cannot be fetched is given up when its server was waited for so long, however old it is.
   static constexpr Duration kPatience = std::chrono::days(7);
 
-  Task<void> publish(IsShared is_shared);
-  Task<void> try_host(std::string host, std::vector<delivery::PublishedPost> posts, IsShared is_shared);
-  Task<Result<void>> try_again(delivery::PublishedPost post, IsShared is_shared);
-  Task<Result<void>> put_off_again(delivery::PublishedPost post);
+  Task<void> publish();
+  Task<void> try_host(std::string host, std::vector<delivery::PublishedPost> posts);
+  Task<Result<void>> try_again(delivery::PublishedPost post);
+  Task<Result<void>> put_off_again(delivery::PublishedPost post, Duration longer = Duration::zero());
 
   Publisher& publisher_;
   FetchedPosts& posts_;
   instances::Moderation& moderation_;
   delivery::Store& store_;
   Clock& clock_;
+  SteadyDate date_;
+  Sharing sharing_;
   std::set<std::string> tried_;  // hosts
   TaskGroup tasks_;
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <utility>
 #include <vector>
 
@@ -47,11 +48,12 @@ Said read(const std::string& body, WallTime now) {
 }
 
 // By what costs something to have.
-std::string domain_of(const std::string& host) { return ring::registrable_domain(host).value_or(host); }
-
 std::string hash_of(const std::string& signed_copy) { return signed_copy.substr(0, signed_copy.find(' ')); }
 std::string origin_of_copy(const std::string& signed_copy) {
   return signed_copy.substr(signed_copy.find(' ') + 1);
+}
+std::string domain_of_copy(const std::string& signed_copy) {
+  return ring::domain_of(host_of(origin_of_copy(signed_copy)));
 }
 
 }  // namespace
@@ -151,6 +153,7 @@ std::optional<SignedCopies::Work> SignedCopies::work_of(const delivery::TagEvent
   // Who got the post before it was blocked has it still: a deletion goes on, once it is known to be one.
   if (!is_removal && blocks_.of_actor(event.uri) != nullptr) return std::nullopt;
   Work work{event.signed_copy, event.author, {{event.uri, {event.tag}}}, {}};
+  work.version = event.version();
   if (ways_of(work, hash_of(event.signed_copy), is_removal).empty()) return std::nullopt;
   return work;
 }
@@ -171,14 +174,19 @@ void SignedCopies::hand_on(const delivery::PublishedPost& post, delivery::Op op)
   if (op == delivery::Op::kRemove) forget_edits(post.uri, hash_of(post.signed_copy));
   for (const std::vector<Tag>* tags : {&post.tags, &post.former}) {
     for (const Tag& tag : *tags) {
-      std::optional<Work> work = work_of(
-          {tag, op, post.uri, post.author, post.published, false, post.signed_copy}, /*was_here=*/true);
+      delivery::TagEvent event{tag, op, post.uri, post.author, post.published, false, post.signed_copy};
+      if (op == delivery::Op::kAdd) event.changed = post.changed;
+      std::optional<Work> work = work_of(event, /*was_here=*/true);
       if (work) begin(std::move(*work));
     }
   }
 }
 
 void SignedCopies::begin(Work work) {
+  const std::string domain = domain_of_copy(work.signed_copy);
+  const auto of_domain = pending_of_.find(domain);
+  const bool is_full = pending_.size() >= kPendingMax ||
+                       (of_domain != pending_of_.end() && of_domain->second >= kPendingOfDomainMax);
   const auto pending = pending_.find(work.signed_copy);
   const bool has_room = pending != pending_.end() && pending->second.author == work.author &&
                         pending->second.posts.size() < kPostsMax &&
@@ -186,8 +194,10 @@ void SignedCopies::begin(Work work) {
   if (has_room) {
     for (auto& [uri, tags] : work.posts) pending->second.posts[uri].merge(tags);
     pending->second.owed.insert(pending->second.owed.end(), work.owed.begin(), work.owed.end());
-  } else if (pending == pending_.end() && pending_.size() < kPendingMax) {
+    pending->second.version = std::max(pending->second.version, work.version);
+  } else if (pending == pending_.end() && !is_full) {
     std::string signed_copy = work.signed_copy;
+    ++pending_of_[domain];
     pending_.emplace(signed_copy, std::move(work));
     tasks_.spawn("hand_on", hand_on_all(std::move(signed_copy)));
   } else {
@@ -195,7 +205,7 @@ void SignedCopies::begin(Work work) {
   }
 }
 
-// Of a post the last: it says all that those before it said.
+// Of a post the latest, whichever came first: it says all that those before it said.
 void SignedCopies::put_off(Work work) {
   const std::string post = work.first();
   const std::string host = host_of(post);
@@ -203,9 +213,10 @@ void SignedCopies::put_off(Work work) {
   if (fresh) tasks_.spawn("put_off", go_on(host));
   const auto known = of_host->second.find(post);
   if (known != of_host->second.end()) {
-    work.posts[post].merge(known->second.posts[post]);
-    work.owed.insert(work.owed.end(), known->second.owed.begin(), known->second.owed.end());
-    known->second = std::move(work);
+    Work& waiting = known->second;
+    if (work.version >= waiting.version) std::swap(work, waiting);
+    waiting.posts[post].merge(work.posts[post]);
+    waiting.owed.insert(waiting.owed.end(), work.owed.begin(), work.owed.end());
   } else if (put_off_count_ < kPutOffMax && of_host->second.size() < kPutOffOfHostMax) {
     of_host->second.emplace(post, std::move(work));
     ++put_off_count_;
@@ -226,6 +237,7 @@ Task<void> SignedCopies::go_on(std::string host) {
       return true;
     });
     if (due.empty() && waiting.empty()) break;
+    std::ranges::sort(due, std::greater(), &Work::version);  // deletions first
     for (Work& work : due) begin(std::move(work));
   }
   put_off_.erase(host);
@@ -242,6 +254,8 @@ Task<void> SignedCopies::hand_on_all(std::string signed_copy) {
   const bool is_strange = is_from_stranger(pending_.at(signed_copy));
   Result<std::string> body = co_await fetch_again_and_again(signed_copy, is_strange);
   Work work = std::move(pending_.extract(signed_copy).mapped());
+  const auto of_domain = pending_of_.find(domain_of_copy(signed_copy));
+  if (--of_domain->second == 0) pending_of_.erase(of_domain);
   std::vector<std::uint64_t> owed = work.owed;
   // What did not come stays owed, but for what a stranger does not have.
   const bool is_nowhere = !body && is_strange && !is_unanswered(body.error());
@@ -267,7 +281,12 @@ Task<bool> SignedCopies::hand_over(Work work, std::string body) {
     co_return false;
   }
   const auto waiting = put_off_.find(host);
-  if (waiting != put_off_.end()) put_off_count_ -= waiting->second.erase(work.first());
+  if (waiting != put_off_.end()) {
+    const auto other = waiting->second.find(work.first());
+    const bool is_outdone = other != waiting->second.end() && other->second.version <= work.version;
+    if (is_outdone) waiting->second.erase(other);
+    put_off_count_ -= is_outdone ? 1 : 0;
+  }
   bool is_done = true;
   for (const auto& [inbox, actor] : ways) {
     make_room(sent_, kSentMax);
@@ -307,7 +326,7 @@ Task<void> SignedCopies::look_again() {
     after = page->back().entry.seq;
     std::vector<std::uint64_t> done;
     for (const auto& [entry, since] : *page) {
-      if (++owed_of[domain_of(host_of(entry.event.uri))] > kOwedOfDomainMax ||
+      if (++owed_of[ring::domain_of(host_of(entry.event.uri))] > kOwedOfDomainMax ||
           co_await is_done_with(entry, since, away))
         done.push_back(entry.seq);
     }
@@ -319,7 +338,7 @@ Task<bool> SignedCopies::is_done_with(const delivery::FeedEntry& entry, WallTime
                                       std::set<std::string>& away) {
   const std::string& signed_copy = entry.event.signed_copy;
   const std::string origin = origin_of_copy(signed_copy);
-  const std::string domain = domain_of(host_of(origin));
+  const std::string domain = domain_of_copy(signed_copy);
   if (pending_.contains(signed_copy) || away.contains(domain)) co_return false;
   std::optional<Work> work = work_of(entry.event, /*was_here=*/entry.added != 0);
   if (!work) co_return true;
@@ -328,7 +347,8 @@ Task<bool> SignedCopies::is_done_with(const delivery::FeedEntry& entry, WallTime
   if (body) co_return co_await hand_over(std::move(*work), std::move(*body));
   if (is_unanswered(body.error())) away.insert(domain);
   // Proxies, too, answer that there is nothing.
-  co_return !is_unanswered(body.error()) && (is_strange || clock_.wall_now() - since > kErrsFor);
+  if (is_unanswered(body.error())) co_return false;
+  co_return is_strange || (date_.is_believed() && clock_.wall_now() - since > kErrsFor);
 }
 
 void SignedCopies::settle(std::vector<std::uint64_t> owed) {

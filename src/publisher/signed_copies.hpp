@@ -8,7 +8,7 @@
 // is asked for again, for a week and after restarts. Never a new post, and nothing that is not public; of who
 // is blocked here, or blocks the hashtag, only deletions; and from a node that does not speak for the
 // author's server only the deletion of a post that is gone. Edits beyond an hour's limit wait for the next,
-// in memory, of each post the last.
+// in memory, of each post the latest.
 #pragma once
 
 #include <deque>
@@ -19,6 +19,8 @@
 #include <vector>
 
 #include "base/runtime.hpp"
+#include "base/time.hpp"
+#include "belief/tag_event.hpp"
 #include "delivery/announcer.hpp"
 #include "delivery/store.hpp"
 #include "federation/activity_queue.hpp"
@@ -40,6 +42,7 @@ class SignedCopies {
   static constexpr std::size_t kSentMax = 100'000;               // (copy, inbox) remembered
   static constexpr std::size_t kAnHour = 1000;                   // edits handed on of one author's server
   static constexpr std::size_t kPendingMax = 1000;               // copies that are being fetched
+  static constexpr std::size_t kPendingOfDomainMax = 250;        // from one, which may be away
   // Copies that are asked for in vain of one host that does not speak for the post's server: anybody can name
   // it, for posts that never were.
   static constexpr std::size_t kOfStrangerAMinute = 10;
@@ -58,6 +61,7 @@ class SignedCopies {
         instances_(instances),
         blocks_(blocks),
         clock_(runtime.clock),
+        date_(runtime.clock),
         log_(runtime.log),
         tasks_(runtime.executor) {}
   // Goes on with what was owed when the node stopped.
@@ -100,6 +104,7 @@ class SignedCopies {
     std::map<std::string, std::set<Tag>> posts;  // by URI; never empty, and more than one for an account only
     std::vector<std::uint64_t> owed;             // by delivery::Store::copies_owed
     Instant not_before{};
+    belief::Version version{};  // of what was said with it
     [[nodiscard]] const std::string& first() const { return posts.begin()->first; }
   };
   using Ways = std::map<std::string, std::string>;  // by inbox: the actor who brings it
@@ -138,15 +143,17 @@ class SignedCopies {
   const instances::Instances& instances_;
   const federation::Blocks& blocks_;
   Clock& clock_;
+  SteadyDate date_;
   Log& log_;
   std::map<std::string, Copy> copies_;                  // by SHA-256
   std::deque<std::string> order_;                       // oldest first; some may be gone
   std::map<std::string, std::set<std::string>> edits_;  // hashes, by the post's URI
   std::size_t bytes_ = 0;
   std::set<std::pair<std::string, std::string>> sent_;
-  std::map<std::string, Hour> hours_;    // by host
-  std::map<std::string, Hour> minutes_;  // by host, of strangers that are asked
-  std::map<std::string, Work> pending_;  // what is being fetched, by signed_copy
+  std::map<std::string, Hour> hours_;              // by host
+  std::map<std::string, Hour> minutes_;            // by host, of strangers that are asked
+  std::map<std::string, Work> pending_;            // what is being fetched, by signed_copy
+  std::map<std::string, std::size_t> pending_of_;  // by registered domain of the origin
   // By host, and post: who has a place here has a task that goes on with it.
   std::map<std::string, std::map<std::string, Work>> put_off_;
   std::size_t put_off_count_ = 0;

@@ -5,7 +5,8 @@
 // a randomised exponential backoff, with its items in order. One that takes a part of a batch does not fail:
 // it may have a limit, and the rest follows after the first wait. One that answers, but wants what it got
 // later, is asked again before long, and at once if there is something else for it. One whose host is heard
-// from is up, and is tried; one that asks for a pause gets it.
+// from is up, and is tried; one that asks for a pause gets it. After each request whoever waits for a place
+// (places.hpp) comes before one that has more.
 //
 // Lanes hold no truth: what is in them is on disk, and comes back from there after a restart.
 #pragma once
@@ -15,7 +16,7 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <set>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,6 +26,8 @@
 #include "queues/alarm.hpp"
 #include "queues/backoff.hpp"
 #include "queues/host_pauses.hpp"
+#include "queues/places.hpp"
+#include "ring/contact.hpp"
 
 namespace tagring::queues {
 
@@ -69,12 +72,14 @@ class DeliveryQueues {
         rng_(rng),
         options_(options),
         sender_(std::move(sender)),
+        places_(options.concurrent_max),
         tasks_(std::move(executor)) {}
 
   // An idle lane waits a random time below `spread` before it sends: what goes to many destinations at once
   // must not bring them all to fetch the same post in the same moment.
   void push(const std::string& destination, Item item, Duration spread = Duration::zero()) {
     Lane& lane = lanes_[destination];
+    if (lane.domain.empty()) lane.domain = domain_at(destination);
     lane.items.push_back(std::move(item));
     ++size_;
     if (!lane.running && spread > Duration::zero()) {
@@ -104,7 +109,7 @@ class DeliveryQueues {
 
   // Items waiting, those under way not included.
   [[nodiscard]] std::size_t size() const { return size_; }
-  [[nodiscard]] bool idle() const { return size_ == 0 && active_ == 0; }
+  [[nodiscard]] bool idle() const { return size_ == 0 && places_.taken() == 0; }
 
   // Something for that destination waits or is under way.
   [[nodiscard]] bool contains(const std::string& destination) const { return lanes_.contains(destination); }
@@ -128,6 +133,7 @@ class DeliveryQueues {
   // Nodes and FASP servers are few, and wait for what is theirs: none of them keeps it away for longer.
   static constexpr Duration kPauseMax = std::chrono::minutes(1);
   struct Lane {
+    std::string domain;  // of the destination
     std::deque<Item> items;
     bool running = false;
     bool answers = false;
@@ -140,6 +146,11 @@ class DeliveryQueues {
 
   Duration random_below(Duration limit) {
     return Duration(static_cast<Duration::rep>(rng_.below(static_cast<std::uint64_t>(limit.count()))));
+  }
+
+  std::string domain_at(const std::string& destination) const {
+    const std::shared_ptr<HostPauses::Host> host = sender_.host_of ? sender_.host_of(destination) : nullptr;
+    return host ? host->domain : ring::domain_of(destination);
   }
 
   void wake(const std::string& destination, Lane& lane) {
@@ -156,12 +167,7 @@ class DeliveryQueues {
   }
 
   void start(const std::string& destination) {
-    if (active_ >= options_.concurrent_max) {
-      waiting_.push_back(destination);
-      return;
-    }
-    ++active_;
-    tasks_.spawn("lane", run(destination));
+    if (places_.take(lanes_[destination].domain, destination)) tasks_.spawn("lane", run(destination));
   }
 
   std::vector<Item> take(Lane& lane) {
@@ -178,7 +184,9 @@ class DeliveryQueues {
     return batch;
   }
 
+  // With a place, which goes back after each batch, to who waits for one.
   Task<void> run(std::string destination) {
+    const std::string domain = lanes_[destination].domain;
     for (;;) {
       lanes_[destination].answers = false;
       std::vector<Item> batch = take(lanes_[destination]);
@@ -190,6 +198,7 @@ class DeliveryQueues {
       if (again.size() < sent) lane.failures = 0;
       if (again.empty()) {
         if (lane.items.empty()) break;
+        release(domain);
         if (options_.gather > Duration::zero()) {
           const Instant next = clock_.now() + random_below(options_.gather + Duration(1));
           co_await clock_.sleep_until(next);
@@ -203,23 +212,19 @@ class DeliveryQueues {
           lane.failed_first = clock_.now();
         }
         const Duration wait = options_.backoff.wait(++lane.failures, rng_, clock_.now() - lane.failed_first);
-        release();
+        release(domain);
         if (lane.answers) {
           co_await wait_for_more(destination, std::min(wait, kAnswersLater));
         } else {
           co_await wait_to_try(destination, wait, begun);
         }
-        if (active_ >= options_.concurrent_max) {
-          waiting_.push_back(destination);
-          co_return;
-        }
-        ++active_;
       }
+      if (!places_.take(domain, destination)) co_return;
       if (lanes_[destination].items.empty()) break;
     }
     lanes_[destination].running = false;
     if (lanes_[destination].failures == 0) lanes_.erase(destination);
-    release();
+    release(domain);
   }
 
   // `begun`: when it was tried last. Whoever has spoken since then is up.
@@ -234,8 +239,12 @@ class DeliveryQueues {
     const Instant pause = std::min(host->deliver_again, tried + kPauseMax);
     Instant next = std::max(tried + wait, pause);
     while (clock_.now() < next) {
-      if (host->heard > begun) next = std::clamp(begun + HostPauses::kHeardEvery, pause, next);
-      co_await host->alarm.wait_until(next);
+      if (host->heard > begun) {  // what it says besides changes nothing
+        next = std::clamp(begun + HostPauses::kHeardEvery, pause, next);
+        co_await clock_.sleep_until(next);
+      } else {
+        co_await host->alarm.wait_until(next);
+      }
     }
   }
 
@@ -252,15 +261,9 @@ class DeliveryQueues {
     lanes_[destination].alarm = nullptr;
   }
 
-  // A lane that waits out its backoff gives its turn to another.
-  void release() {
-    --active_;
-    while (active_ < options_.concurrent_max && !waiting_.empty()) {
-      std::string destination = std::move(waiting_.front());
-      waiting_.pop_front();
-      ++active_;
-      tasks_.spawn("lane", run(std::move(destination)));
-    }
+  void release(const std::string& domain) {
+    places_.give_back(domain);
+    while (std::optional<Places::Next> next = places_.next()) tasks_.spawn("lane", run(std::move(next->who)));
   }
 
   Clock& clock_;
@@ -269,8 +272,7 @@ class DeliveryQueues {
   QueueOptions options_;
   Sender sender_;
   std::map<std::string, Lane> lanes_;
-  std::deque<std::string> waiting_;  // lanes with items, but no turn yet
-  std::size_t active_ = 0;
+  Places places_;  // of lanes
   std::size_t size_ = 0;
   TaskGroup tasks_;
 };

@@ -4,6 +4,8 @@
 #include <charconv>
 #include <optional>
 
+#include "ring/contact.hpp"
+
 namespace tagring::queues {
 namespace {
 
@@ -52,7 +54,7 @@ Duration asked_pause(const HttpResponse& response, WallTime now) {
 std::shared_ptr<HostPauses::Host> HostPauses::of(const std::string& host) {
   std::shared_ptr<Host>& known = hosts_[host];
   if (known) return known;
-  std::shared_ptr<Host> fresh = known = std::make_shared<Host>(clock_, executor_);
+  std::shared_ptr<Host> fresh = known = std::make_shared<Host>(clock_, executor_, ring::domain_of(host));
   // Not each time, or each of many for whom something waits would look at all.
   if (hosts_.size() % kHostsMax == 0)
     std::erase_if(hosts_, [](const auto& each) { return each.second.use_count() == 1; });

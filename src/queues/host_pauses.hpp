@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "base/runtime.hpp"
 #include "http/message.hpp"
@@ -28,8 +29,10 @@ class HostPauses {
   explicit HostPauses(const Runtime& runtime) : clock_(runtime.clock), executor_(runtime.executor) {}
 
   struct Host {
-    Host(Clock& clock, Executor executor) : alarm(clock, std::move(executor)) {}
-    Alarm alarm;  // of who waits to deliver there: rings when the host is heard from
+    Host(Clock& clock, Executor executor, std::string domain_)
+        : domain(std::move(domain_)), alarm(clock, std::move(executor)) {}
+    std::string domain;  // whose share of the places it has (places.hpp)
+    Alarm alarm;  // of who waits to deliver there: rings when the host is heard from, as `heard` has it
     Instant fetch_again;
     Instant deliver_again;
     Instant heard;  // a signed activity of that host arrived, or it took what was sent to it

@@ -16,6 +16,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -25,8 +26,10 @@
 #include "base/task.hpp"
 #include "base/time.hpp"
 #include "http/url.hpp"
+#include "queues/alarm.hpp"
 #include "queues/delivery_queues.hpp"
 #include "queues/host_pauses.hpp"
+#include "queues/places.hpp"
 
 namespace tagring::queues {
 
@@ -42,6 +45,8 @@ class InboxLanes {
   struct Outcome {
     bool done = true;  // taken, refused for good, or given up
     std::string why;   // not
+    // Nothing was sent, which says nothing of the inbox: to be looked at again so much later.
+    std::optional<Duration> later{};
   };
   using Send = std::function<Task<Outcome>(std::string inbox, Item item)>;
 
@@ -49,15 +54,20 @@ class InboxLanes {
       : options_(options),
         hosts_(hosts),
         clock_(runtime.clock),
+        executor_(runtime.executor),
         rng_(rng),
         send_(std::move(send)),
+        places_(options.singles_max),
         tasks_(runtime.executor) {}
 
   // To be sent `wait` from now at the soonest. `tried`: it may have been sent before.
   void push(const std::string& inbox, const std::string& thread, Item item, Duration wait = {},
             bool tried = false) {
     Inbox& box = inboxes_[inbox];
-    if (!box.host) box.host = hosts_.of(host_of(inbox));
+    if (!box.host) {
+      box.host = hosts_.of(host_of(inbox));
+      box.alarm = std::make_unique<Alarm>(clock_, executor_);
+    }
     const auto [turn, fresh] = box.turns.try_emplace(thread, next_turn_);
     if (fresh) ++next_turn_;
     Thread& lane = box.threads[turn->second];
@@ -66,7 +76,7 @@ class InboxLanes {
     lane.items.push_back({std::move(item), tried});
     ++size_;
     if (std::exchange(box.driven, true)) {
-      box.host->alarm.ring();
+      box.alarm->ring();
     } else {
       tasks_.spawn("inbox", drive(inbox));
     }
@@ -91,7 +101,7 @@ class InboxLanes {
       return true;
     });
     leave(box->second, turn->second);
-    box->second.host->alarm.ring();
+    box->second.alarm->ring();
     return taken;
   }
 
@@ -143,6 +153,7 @@ class InboxLanes {
     std::map<std::string, std::uint64_t> turns;           // by name
     std::set<std::pair<Instant, std::uint64_t>> resting;  // threads without items, until when
     std::shared_ptr<HostPauses::Host> host;
+    std::unique_ptr<Alarm> alarm;  // of what concerns this inbox alone
     std::size_t under_way = 0;
     Instant begun;            // when the last request was
     std::uint64_t taken = 0;  // items
@@ -154,7 +165,8 @@ class InboxLanes {
     std::string reason;
     WallTime failing_since;
     bool driven = false;
-    bool queued = false;
+    bool queued = false;  // in line for a place
+    bool called = false;  // has one, and has not begun
   };
   static constexpr Instant kNever = Instant::max();
 
@@ -231,18 +243,21 @@ class InboxLanes {
       Inbox& box = inboxes_[inbox];
       leave_rested(box);
       if (box.threads.empty()) {
+        hand_on(box);
         inboxes_.erase(inbox);
         co_return;
       }
       heed(box);
       const auto [turn, when] = next_thread(box);
-      if (when > clock_.now() || active_ >= options_.singles_max) {
-        const bool wants_place = when <= clock_.now();
-        if (wants_place && !std::exchange(box.queued, true)) queue_.push_back(inbox);
-        if (!wants_place) call_next();
+      const bool wants_place = when <= clock_.now();
+      if (!wants_place || !get_place(inbox, box)) {
+        if (!wants_place) hand_on(box);
         const std::shared_ptr<HostPauses::Host> host = box.host;
         const Instant latest = std::min(heard_at(box), clock_.now() + std::chrono::hours(1));
-        co_await host->alarm.wait_until(wants_place ? latest : std::min(when, latest));
+        // Of many inboxes on one host those wait for its alarm to whom it says something new.
+        const bool listens = box.failures > 0 && host->heard <= box.tried;
+        co_await box.alarm->wait_until(wants_place ? latest : std::min(when, latest),
+                                       listens ? &host->alarm : nullptr);
       } else {
         Thread& lane = box.threads[turn];
         lane.under_way = true;
@@ -268,14 +283,20 @@ class InboxLanes {
     if (outcome.done) {
       note_taken(box, lane);
     } else {
-      waiting.tried = true;
+      waiting.tried |= !outcome.later;
       lane.items.push_front(std::move(waiting));
       ++size_;
-      note_failure(box, lane, begun);
-      box.reason = std::move(outcome.why);
+      if (outcome.later) {
+        lane.next = clock_.now() + *outcome.later;
+      } else {
+        note_failure(box, lane, begun);
+        box.reason = std::move(outcome.why);
+      }
     }
     leave(box, turn);
-    box.host->alarm.ring();
+    box.alarm->ring();
+    if (outcome.done) box.host->alarm.ring();
+    places_.give_back(box.host->domain);
     call_next();
   }
 
@@ -309,27 +330,41 @@ class InboxLanes {
                                              now - box.failed_first);
   }
 
-  // A place of singles_max is free, for who has waited longest.
+  bool get_place(const std::string& inbox, Inbox& box) {
+    if (std::exchange(box.called, false)) return true;
+    if (!box.queued) box.queued = !places_.take(box.host->domain, inbox);
+    return !box.queued;
+  }
+  // Who is called has the place from then on: others are awake before, and would take it.
   void call_next() {
-    while (active_ < options_.singles_max && !queue_.empty()) {
-      const auto box = inboxes_.find(queue_.front());
-      queue_.pop_front();
-      if (box == inboxes_.end() || !std::exchange(box->second.queued, false)) continue;
-      box->second.host->alarm.ring();
-      return;
+    while (const std::optional<Places::Next> next = places_.next()) {
+      const auto box = inboxes_.find(next->who);
+      if (box == inboxes_.end() || !std::exchange(box->second.queued, false)) {
+        places_.give_back(next->domain);
+      } else {
+        box->second.called = true;
+        box->second.alarm->ring();
+      }
     }
+  }
+  // Who was called for nothing.
+  void hand_on(Inbox& box) {
+    if (!std::exchange(box.called, false)) return;
+    places_.give_back(box.host->domain);
+    call_next();
   }
 
   QueueOptions options_;
   HostPauses& hosts_;
   Clock& clock_;
+  Executor executor_;
   Rng rng_;
   Send send_;
   std::map<std::string, Inbox> inboxes_;
   std::uint64_t next_turn_ = 1;
   std::size_t active_ = 0;
   std::size_t size_ = 0;
-  std::deque<std::string> queue_;  // inboxes that wait for a place of singles_max
+  Places places_;  // of inboxes
   TaskGroup tasks_;
 };
 

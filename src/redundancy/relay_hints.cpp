@@ -47,7 +47,7 @@ void RelayHints::forget_old() {
 }
 
 void RelayHints::learn(const Tag& tag, unsigned relays) {
-  if (relays < at_rest_ || !is_relay_count(relays)) return;
+  if (!is_count(relays)) return;
   const unsigned before = of(tag);
   auto it = tags_.find(tag);
   if (it == tags_.end()) {
@@ -59,6 +59,13 @@ void RelayHints::learn(const Tag& tag, unsigned relays) {
   it->second.told = clock_.now();
   if (relays > at_rest_) it->second.raised = clock_.now();
   if (relays > before) on_more_(tag);
+}
+
+void RelayHints::hear(const RelayClaims& claims, const std::set<Tag>& tags) {
+  for (const Tag& tag : tags) {
+    const auto claim = claims.find(tag);
+    if (claim != claims.end() && claim->second.relays > of(tag)) learn(tag, claim->second.relays);
+  }
 }
 
 void RelayHints::learn(OverloadToken token) {

@@ -36,12 +36,19 @@ class RelayHints {
 
   [[nodiscard]] unsigned at_rest() const { return at_rest_; }
   [[nodiscard]] unsigned copies() const { return copies_of_post(at_rest_); }
+  // A hashtag may have so many relays: a power of two from those at rest to kRelaysMax.
+  [[nodiscard]] bool is_count(std::int64_t relays) const {
+    return relays >= at_rest_ && is_relay_count(relays);
+  }
   [[nodiscard]] unsigned of(const Tag& tag) const;
   // The tag had more relays than at rest in the last day: some that are none any more may still deliver.
   [[nodiscard]] bool was_raised(const Tag& tag) const;
 
   // A relay says so.
   void learn(const Tag& tag, unsigned relays);
+  // What somebody claims who announces posts of these tags, and was found to be a relay of each of them: more
+  // than is known. What it says of others is looked at by nobody.
+  void hear(const RelayClaims& claims, const std::set<Tag>& tags);
   // A relay of as many relays as are known is overloaded: twice as many are to be tried. Kept to be shown to
   // them.
   void learn(OverloadToken token);

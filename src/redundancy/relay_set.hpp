@@ -75,6 +75,8 @@ class RelaySet {
   void shrink(unsigned relays, Instant now);
   // It has grown or shrunk a moment ago: no time for another doubling.
   [[nodiscard]] bool is_settling(Instant now) const { return changed_ && now - *changed_ < kSettle; }
+  // So lately that nobody else can have waited for long enough, though they may have changed before this one.
+  [[nodiscard]] bool has_just_changed(Instant now) const { return changed_ && now - *changed_ < kSettle / 2; }
   // Others may know of more relays still: those that have not heard yet that all agree.
   [[nodiscard]] bool has_just_shrunk(Instant now) const { return shrunk_ && now - *shrunk_ < kSpareFor; }
   // A relay at rest says that there are so many. What this node has to believe then, if it is another number.

@@ -99,6 +99,11 @@ json::array to_json(const std::vector<StorageSet>& sets) {
   return list;
 }
 
+bool StorageHints::is_sound(std::int64_t replicas, std::int64_t read_factor) const {
+  return is_relay_count(replicas) && is_relay_count(read_factor) && replicas >= at_rest_ &&
+         replicas <= read_factor;
+}
+
 Result<StorageSet> StorageHints::set_from(const json::object& object) const {
   TRY(Tag tag, Tag::parse(json::text_of(object, "tag")));
   const auto version = json::get_int(object, "version");
@@ -106,8 +111,7 @@ Result<StorageSet> StorageHints::set_from(const json::object& object) const {
   const auto reach = json::get_int(object, "reach");
   const auto at = json::get_int(object, "at");
   const bool shaped = version && replicas && reach && at && *version >= 0 && *version <= kVersionMax &&
-                      is_relay_count(*replicas) && is_relay_count(*reach) && *replicas <= *reach &&
-                      *replicas >= at_rest_;
+                      is_sound(*replicas, *reach);
   if (!shaped) return fail(ErrorCode::kInvalid, "no set of storage owners");
   return StorageSet{std::move(tag), static_cast<std::uint64_t>(*version), static_cast<unsigned>(*replicas),
                     static_cast<unsigned>(*reach), WallTime(Duration(*at))};

@@ -57,6 +57,8 @@ class StorageHints {
   // An owner has refused what belongs there by what is known, and has not told better.
   void doubt(const Tag& tag);
 
+  // A set of this network may have these numbers: powers of two up to 256, none below those at rest.
+  [[nodiscard]] bool is_sound(std::int64_t replicas, std::int64_t read_factor) const;
   // kInvalid if something is malformed, or fewer than at rest.
   [[nodiscard]] Result<StorageSet> set_from(const json::object& object) const;
   [[nodiscard]] Result<std::vector<StorageSet>> sets_from(const json::value* list) const;

@@ -19,6 +19,11 @@ std::vector<unsigned> partitions_of_post(std::string_view uri, unsigned copies, 
   return partitions;
 }
 
+bool may_be_in_partition(std::string_view uri, unsigned number, unsigned copies) {
+  if (number == 0) return true;
+  return std::ranges::binary_search(partitions_of_post(uri, copies, copies, kPartitionsMax), number);
+}
+
 std::vector<unsigned> partitions_of_set(unsigned copies, unsigned replicas) {
   TR_ASSERT(copies >= 1 && copies <= replicas && is_relay_count(replicas));
   std::vector<unsigned> partitions;

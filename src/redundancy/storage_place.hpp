@@ -30,6 +30,9 @@ unsigned partition_of_post(std::string_view uri, unsigned copies, unsigned repli
 std::vector<unsigned> partitions_of_post(std::string_view uri, unsigned copies, unsigned at_rest,
                                          unsigned read_factor);
 
+// Whether it may be in that partition, whatever number of replicas the hashtag has or had.
+bool may_be_in_partition(std::string_view uri, unsigned number, unsigned copies);
+
 // The partitions of a set: ascending. Those of fewer replicas are among them.
 std::vector<unsigned> partitions_of_set(unsigned copies, unsigned replicas);
 

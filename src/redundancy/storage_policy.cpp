@@ -25,9 +25,14 @@ bool StoragePolicy::may_double(const StorageSet& set, Duration age, unsigned par
          set.replicas < kRelaysMax && set.replicas < vservers;
 }
 
-bool StoragePolicy::confirms(const StorageReport& other, unsigned partition, double bytes) {
+bool StoragePolicy::confirms(const StorageReport& other, unsigned replicas, unsigned partition,
+                             double bytes) const {
   const auto there = other.bytes.find(partition);
-  return there != other.bytes.end() && there->second >= bytes / 2;
+  double least = kWorthDividing;
+  for (const double bearable : {options_.bearable, other.bearable}) {
+    if (bearable > 0) least = std::min(least, limit(bearable, replicas) / 2);
+  }
+  return there != other.bytes.end() && there->second >= std::max(bytes / 2, least);
 }
 
 bool StoragePolicy::may_halve(const StorageSet& set, const std::vector<StorageReport>& owners) const {

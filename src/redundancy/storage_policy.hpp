@@ -43,6 +43,8 @@ class StoragePolicy {
     Duration settle = std::chrono::minutes(1);
     Duration cooldown = std::chrono::hours(24);
   };
+  // The bytes of a partition of which whoever cannot bear it is believed, though others could bear far more.
+  static constexpr double kWorthDividing = 1U << 24U;
   enum class State : std::uint8_t { kAtRest, kRaised, kMerging };
   enum class Change : std::uint8_t { kDouble, kHalve, kMerged };
 
@@ -61,9 +63,10 @@ class StoragePolicy {
   // in a ring of about so many vservers.
   [[nodiscard]] bool may_double(const StorageSet& set, Duration age, unsigned partition,
                                 double vservers) const;
-  // Another owner of the partition has about as much as the one that asks. `other`: its report, if it gave
-  // one.
-  [[nodiscard]] static bool confirms(const StorageReport& other, unsigned partition, double bytes);
+  // Another owner of the partition, of a set of so many, has about as much as the one that asks, and no less
+  // than half of what this node or that one would ask at, or kWorthDividing: who asks may say any number.
+  [[nodiscard]] bool confirms(const StorageReport& other, unsigned replicas, unsigned partition,
+                              double bytes) const;
   // All who stay could bear what they would take up, and half as much again. `owners`: of all its replicas.
   [[nodiscard]] bool may_halve(const StorageSet& set, const std::vector<StorageReport>& owners) const;
   // All owners have taken up what they must.

@@ -31,7 +31,7 @@ Task<Result<RelayCalls::Count>> RelayCalls::ask_count(ring::Contact owner, Tag t
          co_await places_.rings().ask_owner(std::move(owner), std::move(target), clock_.now() + kTimeout));
   const auto relays = json::get_int(body, "relays");
   const auto lately = json::get_int(body, "lately");
-  if (!relays || !lately || !redundancy::is_relay_count(*relays) || !redundancy::is_relay_count(*lately))
+  if (!relays || !lately || !places_.hints().is_count(*relays) || !places_.hints().is_count(*lately))
     co_return fail(ErrorCode::kInvalid, "an answer without 'relays' and 'lately'");
   co_return Count{static_cast<unsigned>(*relays), static_cast<unsigned>(*lately)};
 }

@@ -68,6 +68,17 @@ Task<Result<void>> RelayPlaces::check_asker(Tag tag, std::string origin, unsigne
   co_return co_await check_place(std::move(tag), std::move(origin), index, of);
 }
 
+Task<Result<void>> RelayPlaces::check_asker_at_rest(Tag tag, std::string origin) {
+  Result<void> found = fail(ErrorCode::kNotOwner, "other nodes own the places at rest");
+  if (rings_.is_blocked_at(origin)) co_return found;
+  for (unsigned i = 0; i < at_rest(); ++i) {
+    const Result<void> is_there = co_await check_asker(tag, origin, i, at_rest());
+    if (is_there) co_return is_there;
+    if (is_there.error().code == ErrorCode::kBusy) found = is_there;
+  }
+  co_return found;
+}
+
 Task<Result<void>> RelayPlaces::check_signer(Tag tag, std::string origin, unsigned relays) {
   const Error none{ErrorCode::kNotOwner, origin + " is no relay of the hashtag"};
   if (rings_.is_blocked_at(origin)) co_return std::unexpected(none);

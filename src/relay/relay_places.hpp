@@ -47,6 +47,9 @@ class RelayPlaces {
   [[nodiscard]] Task<Result<void>> check_place(Tag tag, std::string origin, unsigned index, unsigned of);
   // The same of one that asks, at the expense of that one.
   [[nodiscard]] Task<Result<void>> check_asker(Tag tag, std::string origin, unsigned index, unsigned of);
+  // kNotOwner unless the node there, which asks, has one of the places at rest; kBusy if one of these cannot
+  // be looked up now.
+  [[nodiscard]] Task<Result<void>> check_asker_at_rest(Tag tag, std::string origin);
   // kNotOwner unless that node is one of so many relays, at its expense.
   [[nodiscard]] Task<Result<void>> check_signer(Tag tag, std::string origin, unsigned relays);
 

@@ -18,6 +18,8 @@ constexpr Duration kRaiseWait = std::chrono::milliseconds(100);
 constexpr int kRaiseWaits = 100;
 constexpr std::size_t kRemembered = 10'000;
 constexpr unsigned kAsked = 4;  // of the relays that there would be, about
+constexpr std::size_t kSetsMax = 10'000;
+constexpr double kRoom = 4;  // relays that a hashtag may have for each place that the ring seems to have
 
 }  // namespace
 
@@ -80,6 +82,16 @@ RelayRedundancy::Tended& RelayRedundancy::tended(const Tag& tag) {
       sets_.emplace(tag, Tended{RelaySet({places_.at_rest(), options_.cooldown}), {}, false}).first->second;
   if (!std::exchange(keeping_up_, true)) tasks_.spawn("relay_sets", upkeep());
   return fresh;
+}
+
+bool RelayRedundancy::has_room_for(const Tag& tag, unsigned relays) const {
+  return relays <= kRoom * places_.vservers() && (sets_.contains(tag) || sets_.size() < kSetsMax);
+}
+
+bool RelayRedundancy::bears_out_overload(const Tag& tag) const {
+  const RelaySet* set = set_of(tag);
+  const bool has_just_changed = set != nullptr && set->has_just_changed(clock_.now());
+  return !has_just_changed && meter_.rate(tag) > 0;
 }
 
 bool RelayRedundancy::is_draining(const Tag& tag, const std::string& inbox) const {
@@ -208,14 +220,21 @@ Task<void> RelayRedundancy::present(std::vector<redundancy::OverloadToken> token
 Task<void> RelayRedundancy::raise(redundancy::OverloadToken token) {
   const Tag tag = token.tag;
   const unsigned relays = token.relays * 2;
-  if (places_.own_places(tag, relays).empty()) co_return;
+  if (places_.own_places(tag, relays).empty() || !has_room_for(tag, relays)) co_return;
   const Result<void> good = co_await calls_.check_token(token);
   if (!good) {
     log_.debug("token_refused", {{"tag", tag.canonical()}, {"because", good.error().message}});
     co_return;
   }
   if (places_.is_relay_at_rest(tag)) {
-    if (relays_of(tag) == token.relays) set_relays(tag, relays, /*overloaded=*/true);
+    // Of another number it is no news to who else keeps that: they would show it each other for as long as it
+    // is good.
+    if (relays_of(tag) != token.relays) co_return;
+    if (!bears_out_overload(tag)) {
+      log_.debug("token_refused", {{"tag", tag.canonical()}, {"because", "there is no such load here"}});
+      co_return;
+    }
+    set_relays(tag, relays, /*overloaded=*/true);
   } else {
     const Result<void> become = co_await become_relay(tag, relays, /*attested=*/true);
     if (!become) {
@@ -231,6 +250,7 @@ Task<void> RelayRedundancy::raise(redundancy::OverloadToken token) {
 Task<Result<void>> RelayRedundancy::become_relay(Tag tag, unsigned relays, bool attested) {
   if (places_.own_places(tag, relays).empty())
     co_return fail(ErrorCode::kNotOwner, "none of its places is here");
+  if (!has_room_for(tag, relays)) co_return fail(ErrorCode::kTooLarge, "too many relays, or hashtags");
   const unsigned needed = attested ? relays / 2 : relays;
   // A spare has it already; who came in the last seconds gets from the next list what was taken meanwhile.
   if (!tended(tag).set.holds_list(needed, clock_.now())) {
@@ -285,7 +305,7 @@ Task<void> RelayRedundancy::consider_at_rest(Tag tag) {
   const auto agreed =
       std::ranges::count_if(answers, [&](const auto& answer) { return answer && answer->relays >= relays; });
   const unsigned own = relays_of(tag);
-  if (own >= relays || has_just_shrunk(tag)) co_return;
+  if (own >= relays || has_just_shrunk(tag) || !has_room_for(tag, relays)) co_return;
   if (2 * agreed > answered) {
     set_relays(tag, relays);
   } else if (2 * own == relays && meter_.is_calm(tag)) {
@@ -388,7 +408,11 @@ Task<Result<void>> RelayRedundancy::check_relay(Tag tag, std::string origin,
                                                 std::optional<redundancy::RelayClaim> claim) {
   const std::vector<std::string> at_rest = co_await places_.origins(tag, places_.at_rest(), 0, 1);
   if (std::ranges::find(at_rest, origin) != at_rest.end()) co_return Result<void>();
-  if (!claim || claim->index >= claim->relays) co_return fail(ErrorCode::kDenied, "no relay of the hashtag");
+  if (!claim || claim->index >= claim->relays) {
+    const Result<void> is_there = co_await places_.check_asker_at_rest(tag, origin);
+    if (is_there || is_there.error().code == ErrorCode::kBusy) co_return is_there;
+    co_return fail(ErrorCode::kDenied, "no relay of the hashtag");
+  }
   CO_TRY_VOID(co_await places_.check_place(tag, origin, claim->index, claim->relays));
   Result<RelayCalls::Count> heard = co_await ask_count(tag, std::chrono::seconds(30));
   if (heard && heard->lately < claim->relays) heard = co_await ask_count(tag, std::chrono::seconds(2));

@@ -2,8 +2,9 @@
 // docs/protocol.md, "Relay sets").
 //
 // The relays at rest are always among them, and keep the number: it doubles when one of the relays signs that
-// it is overloaded, and is halved when all of the smaller set say that they could do without the others. All
-// of it is in memory: who has forgotten is told again by the others.
+// it is overloaded, and they have a part of that load themselves, and is halved when all of the smaller set
+// say that they could do without the others, or after long calm half of them. All of it is in memory: who has
+// forgotten is told again by the others.
 //
 // What follows from what it hears is decided in redundancy/relay_set.hpp; how it is said is in
 // relay/relay_calls.hpp, and what relays tell each other of followers in relay/follower_lists.hpp.
@@ -70,7 +71,8 @@ class RelayRedundancy {
   [[nodiscard]] bool is_draining(const Tag& tag, const std::string& inbox) const;
 
   // --- others as relays -----------------------------------------------------------------------------------
-  // The node at that origin is one of the tag's relays, as it claims. kBusy if that may be found out later.
+  // The node at that origin is one of the tag's relays: as it claims, or at rest, for which it needs no
+  // claim. kBusy if that may be found out later.
   [[nodiscard]] Task<Result<void>> check_relay(Tag tag, std::string origin,
                                                std::optional<redundancy::RelayClaim> claim);
 
@@ -102,6 +104,10 @@ class RelayRedundancy {
   // --- changing ---
   Tended& tended(const Tag& tag);
   [[nodiscard]] const redundancy::RelaySet* set_of(const Tag& tag) const;
+  // So many relays are not far more than the ring has places, and this node looks after few enough sets.
+  [[nodiscard]] bool has_room_for(const Tag& tag, unsigned relays) const;
+  // As a relay at rest: another one may have too much of what this one has some of, too.
+  [[nodiscard]] bool bears_out_overload(const Tag& tag) const;
   // `overloaded`: a token says that more are needed, and not others that there are more.
   void set_relays(const Tag& tag, unsigned relays, bool overloaded = false);
   std::optional<redundancy::OverloadToken> sign(const Tag& tag);

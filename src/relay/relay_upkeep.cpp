@@ -11,8 +11,6 @@
 namespace tagring::relay {
 namespace {
 
-constexpr std::size_t kSetsMax = 10'000;
-
 json::object to_json(const RelayCalls::Count& count) {
   return {{"relays", count.relays}, {"lately", count.lately}};
 }
@@ -37,7 +35,7 @@ Task<Result<unsigned>> RelayRedundancy::pull_pages(Tag tag, std::string origin, 
     json::object request = {{"action", "list"}, {"after", after}};
     CO_TRY(const json::object page, co_await calls_.ask(origin, tag, of, std::move(request)));
     const auto relays = json::get_int(page, "relays");
-    if (!relays || !redundancy::is_relay_count(*relays))
+    if (!relays || !places_.hints().is_count(*relays))
       co_return fail(ErrorCode::kInvalid, "a list without 'relays'");
     lists_.read_page(page, list);
     const std::string next = json::text_of(page, "after");
@@ -167,10 +165,7 @@ Task<HttpResponse> RelayRedundancy::answer(HttpRequest request) {
     if (is_relay(*tag)) answer = to_json(count(*tag));
   }
   if (!answer) co_return error_response(answer.error());
-  HttpResponse response;
-  response.headers.add("Content-Type", "application/json");
-  response.body = json::serialize(*answer);
-  co_return response;
+  co_return json_response(*answer);
 }
 
 Task<Result<json::object>> RelayRedundancy::act(json::object request, std::string origin) {
@@ -179,8 +174,8 @@ Task<Result<json::object>> RelayRedundancy::act(json::object request, std::strin
   const std::int64_t index = json::get_int(request, "index").value_or(-1);
   const std::int64_t of = json::get_int(request, "of").value_or(-1);
   const std::int64_t relays = json::get_int(request, "relays").value_or(0);
-  const bool shaped = redundancy::is_relay_count(of) && index >= 0 && index < of &&
-                      (action == "list" || redundancy::is_relay_count(relays));
+  const bool shaped = places_.hints().is_count(of) && index >= 0 && index < of &&
+                      (action == "list" || places_.hints().is_count(relays));
   if (!shaped) co_return fail(ErrorCode::kInvalid, "'index', 'of' or 'relays' is not as it should be");
   if (places_.rings().is_blocked_at(origin)) co_return fail(ErrorCode::kDenied, origin + " is blocked here");
   CO_TRY_VOID(
@@ -193,8 +188,9 @@ Task<Result<json::object>> RelayRedundancy::act(json::object request, std::strin
   if (action == "raise") {
     CO_TRY_VOID(
         co_await hear_raise(std::move(request), tag, static_cast<unsigned>(relays), std::move(origin)));
-  } else if (action == "spare" && !places_.is_relay_at_rest(tag) && sets_.size() < kSetsMax &&
-             of * 2 == relays && !places_.own_places(tag, static_cast<unsigned>(relays)).empty()) {
+  } else if (action == "spare" && !places_.is_relay_at_rest(tag) && of * 2 == relays &&
+             has_room_for(tag, static_cast<unsigned>(relays)) &&
+             !places_.own_places(tag, static_cast<unsigned>(relays)).empty()) {
     Tended& spare = tended(tag);
     spare.set.become_spare(static_cast<unsigned>(relays), clock_.now());
     tend_soon(tag, spare);

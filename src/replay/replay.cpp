@@ -323,10 +323,14 @@ Task<Result<Duration>> Replayer::send_next(Replay replay, Work* work) {
   }
   // What has become too old meanwhile: an instance that keeps posts so long only would let it go at once.
   const WallTime oldest = clock_.wall_now() - (replay.started - replay.not_before);
+  const std::uint64_t skipped = replay.skipped;
   while (!work->posts.empty() && (work->posts.back().skip || work->posts.back().entry.published < oldest ||
                                   sender_.is_kept_away(work->posts.back().entry, replay.host))) {
     pass_over(replay, work);
   }
+  // They are off the page, whenever the next one goes. On the disk neither they nor their number are noted
+  // yet.
+  if (Replay* known = current(replay); known != nullptr && replay.skipped != skipped) *known = replay;
   if (work->posts.empty()) {
     ++replay.pages_done;
     replay.at.clear();
@@ -343,6 +347,13 @@ Task<Result<Duration>> Replayer::send_next(Replay replay, Work* work) {
     if (current(replay) == nullptr) co_return Duration::zero();
     if (!tags) co_return co_await leave_out(std::move(replay), tags.error().code, work);
     post.tags = *tags;
+    const std::set<std::string> ways = authors_.ways(post.tags);
+    CO_TRY(post.got, co_await sender_.got(replay.host, Tag::from_canonical(replay.tag), ways));
+    if (current(replay) == nullptr) co_return Duration::zero();
+    // A live post has come by a hashtag that was not asked about: the next turn asks.
+    if (!std::ranges::includes(ways, authors_.ways(post.tags))) co_return Duration::zero();
+    // It was blocked while its server was asked: the next turn passes over it.
+    if (sender_.is_kept_away(post.entry, replay.host)) co_return Duration::zero();
   }
   co_return co_await send_if_there_is_room(std::move(replay), std::move(post), work);
 }
@@ -354,11 +365,12 @@ void Replayer::pass_over(Replay& replay, Work* work) {
 }
 
 Task<Result<std::vector<std::string>>> Replayer::tags_of(std::string tag, std::string uri, Work* work) {
-  if (work->learnt.first == uri) co_return work->learnt.second;
+  const std::int64_t today = day_of(clock_.wall_now());
+  if (work->learnt.uri == uri && work->learnt.day == today) co_return work->learnt.tags;
   note_asked(uri);
   CO_TRY(std::vector<std::string> tags, co_await sender_.tags_of(Tag::from_canonical(tag), uri));
   silent_.erase(host_of(uri));
-  work->learnt = {std::move(uri), tags};
+  work->learnt = {std::move(uri), tags, today};
   co_return tags;
 }
 
@@ -393,7 +405,7 @@ Task<Result<Duration>> Replayer::send_if_there_is_room(Replay replay, Outgoing p
     CO_TRY_VOID(co_await end(key, ReplayState::kFailed, "the instance is not subscribed to it any more"));
     co_return Duration::zero();
   }
-  if (!has_room(replay, post, *recipient)) {
+  if (!has_room(replay, post)) {
     const WallTime now = clock_.wall_now();
     const auto tomorrow = std::chrono::floor<std::chrono::days>(now) + std::chrono::days(1);
     resting_[key] = clock_.now() + (tomorrow - now);
@@ -404,12 +416,11 @@ Task<Result<Duration>> Replayer::send_if_there_is_room(Replay replay, Outgoing p
   co_return co_await deliver(std::move(replay), std::move(post), *std::move(recipient), work);
 }
 
-bool Replayer::has_room(const Replay& replay, const Outgoing& post, const Recipient& recipient) const {
+bool Replayer::has_room(const Replay& replay, const Outgoing& post) const {
   if (replay.authors_per_day == 0) return true;
   if (replay.day == day_of(clock_.wall_now()) && replay.authors_today.size() >= kNotedMax) return false;
   return std::ranges::all_of(post.tags, [&](const std::string& tag) {
-    return authors_.has_room({replay.host, tag, sender_.live_since(recipient, tag)}, post.entry.author,
-                             replay.authors_per_day);
+    return authors_.has_room({replay.host, tag, post.got}, post.entry.author, replay.authors_per_day);
   });
 }
 

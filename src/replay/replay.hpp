@@ -103,9 +103,13 @@ class Replayer {
     Instant read;
     unsigned failures = 0;  // in a row
     unsigned refusals = 0;  // in a row
-    // The post whose server was asked last, and its hashtags: so it is asked once, whatever the instance
-    // answers.
-    std::pair<std::string, std::vector<std::string>> learnt;
+    // The post whose server was asked last, its hashtags, and on which day: so it is asked once a day,
+    // whatever the instance answers.
+    struct Learnt {
+      std::string uri;
+      std::vector<std::string> tags;
+      std::int64_t day = 0;
+    } learnt;
   };
 
   [[nodiscard]] Replay* active(const Key& key);
@@ -129,6 +133,7 @@ class Replayer {
   struct Outgoing {
     storage::HistoryEntry entry;
     std::vector<std::string> tags;
+    budget::DayAuthors::Got got = {};  // of what came live today, by the instance
   };
   void pass_over(Replay& replay, Work* work);
   Task<Result<std::vector<std::string>>> tags_of(std::string tag, std::string uri, Work* work);
@@ -136,7 +141,7 @@ class Replayer {
   // The next post, whose hashtags cannot be learnt: at once, or when its server was silent for long.
   Task<Result<Duration>> leave_out(Replay replay, ErrorCode why, Work* work);
   Task<Result<Duration>> send_if_there_is_room(Replay replay, Outgoing post, Work* work);
-  [[nodiscard]] bool has_room(const Replay& replay, const Outgoing& post, const Recipient& recipient) const;
+  [[nodiscard]] bool has_room(const Replay& replay, const Outgoing& post) const;
   void note_asked(const std::string& uri);
   // When a post's server may be asked, by this node or by who gets the post.
   [[nodiscard]] Instant ask_again(const std::string& uri) const;

@@ -3,10 +3,12 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "base/time.hpp"
+#include "budget/day_authors.hpp"
 #include "delivery/store.hpp"
 #include "federation/blocks.hpp"
 #include "federation/signed_client.hpp"
@@ -36,13 +38,13 @@ class ReplaySender {
   // Nothing if the instance is not subscribed to the hashtag any more, or that is blocked.
   [[nodiscard]] std::optional<instances::Instances::Recipient> recipient(const std::string& host,
                                                                          const Tag& tag) const;
-  // The instance's own posts, what is kept apart from it, and that of authors who block the hashtag here.
-  // What is blocked is in no history that is read here.
+  // The instance's own posts, what is kept apart from it, and that of authors who block the hashtag here. And
+  // what is blocked: no history that is read here has it, but a page that was read before may.
   [[nodiscard]] bool is_kept_away(const storage::HistoryEntry& entry, const std::string& host) const;
-  [[nodiscard]] std::uint64_t live_since(const instances::Instances::Recipient& recipient,
-                                         const std::string& tag) const {
-    return instances_.live_since(recipient, Tag::from_canonical(tag));
-  }
+  // Of what entered the feed today under each of `ways`, what the instance got, by this subscription or one
+  // that has ended. It is the one that gets `tag`.
+  [[nodiscard]] Task<Result<budget::DayAuthors::Got>> got(std::string host, Tag tag,
+                                                          std::set<std::string> ways);
   // Until when the server of a post asked not to be asked.
   [[nodiscard]] Instant fetch_again(const std::string& host) const {
     return client_.hosts().may_fetch(host) ? Instant() : client_.hosts().of(host)->fetch_again;

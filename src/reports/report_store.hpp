@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -40,6 +41,8 @@ class ReportStore {
   virtual Task<Result<Report>> report(std::uint64_t id) = 0;
   // Who sent those that are open, once for each of them.
   virtual Task<Result<std::vector<std::string>>> open_reporters() = 0;
+  // When the oldest of those that are open came.
+  virtual Task<Result<std::optional<WallTime>>> oldest_open() = 0;
 };
 
 }  // namespace tagring::reports

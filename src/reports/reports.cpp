@@ -24,7 +24,14 @@ Task<Result<void>> Reports::load() {
   CO_TRY(const std::vector<std::string> reporters, co_await store_.open_reporters());
   for (const std::string& reporter : reporters)
     budget_.count(Resource::kReports, budget_.who(host_of(reporter)));
+  co_await look_for_oldest();
   co_return Result<void>();
+}
+
+Task<void> Reports::look_for_oldest() {
+  const std::uint64_t look = ++looks_;
+  const Result<std::optional<WallTime>> oldest = co_await store_.oldest_open();
+  if (oldest && look == looks_) oldest_ = *oldest;
 }
 
 bool Reports::is_own(const std::string& uri) const {
@@ -55,7 +62,9 @@ Task<Result<std::string>> Reports::take(fediverse::Flag flag, std::string activi
   const Result<bool> fresh = co_await store_.add_report(std::move(report));
   if (!fresh || !*fresh) budget_.give_back(Resource::kReports, server);
   if (!fresh) co_return std::unexpected(fresh.error());
-  if (*fresh) log_.warn("report", {{"by", by}, {"about", about}, {"see", "tagring report list"}});
+  if (!*fresh) co_return "";
+  log_.warn("report", {{"by", by}, {"about", about}, {"see", "tagring report list"}});
+  co_await look_for_oldest();
   co_return "";
 }
 
@@ -66,6 +75,7 @@ Task<Result<void>> Reports::close(std::uint64_t id) {
   CO_TRY(const bool closed, co_await store_.close_report(id, kClosedMax));
   if (!closed) co_return fail(ErrorCode::kConflict, fmt::format("report {} is closed already", id));
   budget_.give_back(Resource::kReports, budget_.who(host_of(report.reporter)));
+  co_await look_for_oldest();
   co_return Result<void>();
 }
 

@@ -6,6 +6,8 @@
 // goes out as from this node: who complained is not told.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -42,6 +44,8 @@ class Reports {
                                                std::string reporter);
   // The open ones first.
   [[nodiscard]] Task<Result<std::vector<Report>>> list(std::size_t limit);
+  // When the oldest of those that are open came.
+  [[nodiscard]] std::optional<WallTime> oldest() const { return oldest_; }
   // kNotFound, kConflict if it is closed already.
   [[nodiscard]] Task<Result<void>> close(std::uint64_t id);
   // Tells the server of its author of one post, or, without `uri`, of each of the report's that is not this
@@ -52,6 +56,8 @@ class Reports {
 
  private:
   [[nodiscard]] bool is_own(const std::string& uri) const;
+  // Of the store; after each change, so that whoever asks last sees all that came before.
+  Task<void> look_for_oldest();
   // To its author's server.
   Task<Result<void>> tell_of(std::uint64_t id, std::string uri, std::string comment);
 
@@ -62,6 +68,8 @@ class Reports {
   Clock& clock_;
   Log& log_;
   std::set<std::uint64_t> forwarding_;  // reports
+  std::optional<WallTime> oldest_;
+  std::uint64_t looks_ = 0;  // for the oldest
 };
 
 }  // namespace tagring::reports

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "base/assert.hpp"
+#include "base/bytes.hpp"
 #include "crypto/hash.hpp"
 #include "ring/public_suffix.hpp"
 
@@ -50,6 +51,13 @@ Result<std::uint64_t> get_unsigned(const json::object& o, std::string_view field
 Result<std::string> registrable_domain(std::string_view host) {
   TRY(const std::string ascii, ascii_host(host));
   return registered_domain(ascii);
+}
+
+std::string domain_of(std::string_view host) {
+  if (Result<std::string> domain = registrable_domain(host)) return *std::move(domain);
+  std::string name = ascii_lower(host);
+  if (IpAddress::parse(name)) return name;
+  return registered_domain(name).value_or(name);
 }
 
 std::string_view name_of(IdScheme scheme) { return scheme == IdScheme::kPaper ? "paper" : "spread"; }

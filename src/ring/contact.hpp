@@ -32,6 +32,9 @@ struct IdRules {
 // case ("Tags.Example.CO.UK" → "example.co.uk"). kInvalid for addresses, bare public suffixes and invalid
 // names.
 Result<std::string> registrable_domain(std::string_view host);
+// Whose share a host has of what is limited by domain: the same, also of names that no node may have and some
+// resolvers look up ("s_1.evil.example"); the host itself if it has none.
+std::string domain_of(std::string_view host);
 
 json::object to_json(const IdRules& rules);
 

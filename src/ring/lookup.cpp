@@ -18,6 +18,9 @@ Segment clip(Segment claimed, const RingId& key, const std::set<RingId>& members
 Task<Result<Owner>> Vserver::lookup(RingId key, std::vector<Contact> via, LookupCost* cost) {
   const std::optional<Segment> own = owned();
   if (via.empty() && own && own->contains(key)) co_return Owner{self_, *own};
+  // A secure one follows. Who joins may know many who are dead, and has no other way in.
+  const bool is_joining = !via.empty() && standing_ != Standing::kOutside;
+  const bool has_another = environment_.tuning.secure_lookups && !is_joining;
 
   // Contacts still to ask, the best last; answers of the latest go on top.
   std::vector<Contact> to_ask = via.empty() ? answer_find(key).closer : std::move(via);
@@ -27,7 +30,9 @@ Task<Result<Owner>> Vserver::lookup(RingId key, std::vector<Contact> via, Lookup
   std::set<RingId> answered;
   if (is_member()) answered.insert(self_.id);
   std::size_t calls = 0;
+  const Instant deadline = environment_.clock.now() + kTimeouts * environment_.tuning.call_timeout;
   while (!to_ask.empty() && calls < environment_.tuning.lookup_calls_max) {
+    if (has_another && environment_.clock.now() >= deadline) break;
     const Contact next = std::move(to_ask.back());
     to_ask.pop_back();
     if (!asked.insert(next.id).second) continue;
@@ -45,7 +50,8 @@ Task<Result<Owner>> Vserver::lookup(RingId key, std::vector<Contact> via, Lookup
       co_return Owner{next, clip(*reply->owned, key, answered)};
     }
     answered.insert(next.id);
-    for (const Contact& closer : reply->closer | std::views::reverse) to_ask.push_back(closer);
+    for (const Contact& closer : reply->closer | std::views::take(kNamedMax) | std::views::reverse)
+      to_ask.push_back(closer);
   }
   co_return fail(ErrorCode::kUnavailable, "no owner of " + key.short_hex() + " answered");
 }
@@ -100,7 +106,7 @@ Duration Vserver::jittered(Duration base) {
 
 void Vserver::start() {
   tasks_.reopen();
-  nudged_ = false;
+  nudged_ = nudged_by_others_ = false;
   tasks_.spawn("stabilise", stabilise_for_ever());
   tasks_.spawn("fix_fingers", fix_fingers_for_ever());
 }
@@ -130,6 +136,23 @@ void Vserver::nudge() {
   if (nudged_) return;
   nudged_ = true;
   tasks_.spawn("nudge", stabilise_soon());
+}
+
+// Anybody can ask for it; when many join, many have reason to.
+void Vserver::nudge_for_others() {
+  if (nudged_by_others_) return;
+  const Instant now = environment_.clock.now();
+  const Instant turn = std::max(now, next_for_others_ - kNudgesAtOnce * kNudgedEvery);
+  next_for_others_ = std::max(now, next_for_others_) + kNudgedEvery;
+  if (turn == now) return nudge();
+  nudged_by_others_ = true;
+  tasks_.spawn("nudge", nudge_at(turn));
+}
+
+Task<void> Vserver::nudge_at(Instant turn) {
+  co_await environment_.clock.sleep_until(turn);
+  nudged_by_others_ = false;
+  nudge();
 }
 
 Task<void> Vserver::stabilise_soon() {

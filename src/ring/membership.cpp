@@ -12,16 +12,17 @@ constexpr std::size_t kSplitContacts = 3;       // through whom one check for a 
 constexpr std::size_t kPinged = 16;             // of those who may be there, while a ring is sought
 constexpr Duration kSettling = std::chrono::seconds(1);
 
-// Places change one at a time.
-class Changing {
+// Sets a variable for as long as it lasts, also if whoever waits meanwhile is cancelled.
+template <class T>
+class Meanwhile {
  public:
-  explicit Changing(bool& flag) : flag_(flag) { flag_ = true; }
-  ~Changing() { flag_ = false; }
-  Changing(const Changing&) = delete;
-  Changing& operator=(const Changing&) = delete;
+  Meanwhile(T& variable, T value) : variable_(variable) { variable_ = value; }
+  ~Meanwhile() { variable_ = T(); }
+  Meanwhile(const Meanwhile&) = delete;
+  Meanwhile& operator=(const Meanwhile&) = delete;
 
  private:
-  bool& flag_;
+  T& variable_;
 };
 
 }  // namespace
@@ -254,7 +255,7 @@ std::unique_ptr<Vserver> Membership::remove(std::vector<std::unique_ptr<Vserver>
 
 Task<Result<void>> Membership::take_place(std::uint8_t number) {
   if (changing_) co_return fail(ErrorCode::kBusy, "this node's places are changing");
-  const Changing changing(changing_);
+  const Meanwhile changing(changing_, true);
   Found found = co_await find_others();
   std::vector<Contact> via = std::move(found.members);
   if (const Vserver* member = any_member()) via.insert(via.begin(), member->self());
@@ -274,17 +275,16 @@ Task<Result<void>> Membership::take_place(std::uint8_t number) {
 Task<Result<void>> Membership::give_up_place(std::uint8_t number,
                                              std::function<Task<Result<void>>(Vserver*)> hand_over) {
   if (changing_) co_return fail(ErrorCode::kBusy, "this node's places are changing");
-  const Changing changing(changing_);
+  const Meanwhile changing(changing_, true);
   const auto at = std::ranges::find_if(
       vservers_, [number](const auto& vserver) { return vserver->self().vserver == number; });
   if (at == vservers_.end()) co_return fail(ErrorCode::kConflict, "this node does not stand there");
   Vserver* vserver = at->get();
-  closing_ = vserver;
+  const Meanwhile<const Vserver*> closing(closing_, vserver);
   // What was taken before is on disk by then.
   const Instant settled = environment_.clock.now() + kSettling;
   co_await environment_.clock.sleep_until(settled);
   const Result<void> handed_over = co_await hand_over(vserver);
-  closing_ = nullptr;
   if (handed_over) idle_.push_back(remove(&vservers_, number));
   routes_.clear();
   co_return handed_over;
@@ -311,7 +311,7 @@ Task<void> Membership::watch_for_splits() {
 // node: when a node was cut off alone, its vservers may be left on rings of their own.
 Task<void> Membership::check_split() {
   if (changing_) co_return;
-  const Changing changing(changing_);
+  const Meanwhile changing(changing_, true);
   Found found = co_await find_others();
   std::vector<Contact> known = std::move(found.members);
   // Several, because each may have died since it was known.

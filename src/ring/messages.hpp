@@ -24,6 +24,8 @@ struct GetNeighbours {};
 // "I think I am your predecessor."
 struct Notify {
   Contact candidate;
+  // It came from the candidate's own /64: seen by who receives it, and no part of the message.
+  bool is_own_word = false;
 };
 // Are you there, in this incarnation? Always answered.
 struct Ping {};

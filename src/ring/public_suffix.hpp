@@ -15,8 +15,6 @@
 
 namespace tagring::ring {
 
-inline constexpr std::string_view kPublicSuffixListVersion = "20230209.2326";
-
 // The host name in lower case and Punycode, without a final dot: "BÜCHER.example." → "xn--bcher-kva.example".
 // kInvalid for addresses and for what is no host name (RFC 1123: letters, digits, hyphens, 63 bytes per
 // label, 253 in all).

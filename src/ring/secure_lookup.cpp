@@ -14,9 +14,7 @@ namespace {
 
 constexpr std::size_t kPathsAtOnce = 4;
 constexpr std::size_t kPathsMin = 4;      // of the calls no path takes more than its share
-constexpr std::size_t kNamedMax = 5;      // contacts that are read of one reply: as many as ours have
 constexpr std::size_t kOwnersOfPath = 2;  // calls of a path to those who were named for the owner
-constexpr int kTimeouts = 8;              // after as many a look-up makes no more calls
 
 // Members stand 1/n of the ring apart on average; at 4 times that 2 % do not find the next one yet.
 constexpr double kGapsMax = 4;

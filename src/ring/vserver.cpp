@@ -1,6 +1,7 @@
 #include "ring/vserver.hpp"
 
 #include <algorithm>
+#include <set>
 
 #include "base/assert.hpp"
 #include "base/counted.hpp"
@@ -12,8 +13,11 @@ constexpr std::size_t kVerifiedMax = 4096;
 constexpr int kJoinStepsMax = 32;
 constexpr std::size_t kSilentMax = 1024;
 constexpr std::size_t kRivalsMax = 16;
-// Data of a rival is fetched once in that time: one that never hears of us must not keep us from serving.
+// One that never hears of us, or lies, must not keep us from serving: once the data of a rival is here, none
+// is fetched of it for so long, or for that many times what fetching took.
 constexpr Duration kRivalMemory = std::chrono::minutes(1);
+constexpr Duration kRivalMemoryMax = std::chrono::hours(1);
+constexpr int kRivalRest = 9;
 
 // Keeps an operation marked as pending while it runs.
 class Pending {
@@ -29,6 +33,13 @@ class Pending {
  private:
   bool& flag_;
 };
+
+std::string spokesman(const Notify& notify) {
+  const Contact& candidate = notify.candidate;
+  if (!notify.is_own_word) return candidate.host;
+  const Prefix64 from = candidate.address.prefix64();
+  return candidate.host + " " + std::string(from.begin(), from.end());
+}
 
 }  // namespace
 
@@ -80,6 +91,11 @@ Task<bool> Vserver::answers(Contact peer) {
 
 // The contacts that are who they claim to be, in order. Those never called before are pinged, all at once.
 Task<std::vector<Contact>> Vserver::verified(std::vector<Contact> contacts) {
+  // No more than could be taken of a list, with who gave it; nor is anybody honest in it twice.
+  std::set<RingId> seen;
+  std::erase_if(contacts, [&](const Contact& contact) {
+    return seen.size() > 4 * environment_.tuning.successors || !seen.insert(contact.id).second;
+  });
   std::vector<Contact> unknown;
   for (const Contact& contact : contacts) {
     const auto known = verified_.find(contact.id);
@@ -151,7 +167,7 @@ Task<Result<void>> Vserver::join(std::vector<Contact> known) {
   if (successors_.empty()) co_return fail(ErrorCode::kUnavailable, "no successor answered");
   standing_ = Standing::kMember;
   // It has owned our keys, and is asked for them in any case.
-  rival_since_[successors_.front().id] = environment_.clock.now();
+  rival_until_[successors_.front().id] = environment_.clock.now() + kRivalMemory;
   set_predecessor(m);
   check_invariants();
   co_return Result<void>();
@@ -164,7 +180,7 @@ void Vserver::leave() {
   fingers_.clear();
   candidate_.reset();
   rivals_.clear();
-  rival_since_.clear();
+  rival_until_.clear();
   set_predecessor(std::nullopt);
 }
 
@@ -241,8 +257,7 @@ void Vserver::forget(const Contact& contact) {
   verified_.erase(contact.id);
 }
 
-// --- rings that meet
-// ----------------------------------------------------------------------------------------
+// --- rings that meet ---------------------------------------------------------------------------------------
 
 // Does `other` answer for this vserver's ID? It does not know us then.
 bool Vserver::is_rival(const Contact& other, const Neighbours& theirs) const {
@@ -252,8 +267,11 @@ bool Vserver::is_rival(const Contact& other, const Neighbours& theirs) const {
 
 void Vserver::note_rival(const Contact& other) {
   const Instant now = environment_.clock.now();
-  std::erase_if(rival_since_, [now](const auto& known) { return now - known.second >= kRivalMemory; });
-  if (rival_since_.size() >= kRivalsMax || !rival_since_.try_emplace(other.id, now).second) return;
+  std::erase_if(rival_until_, [now](const auto& known) { return now >= known.second; });
+  const bool is_under_way = std::ranges::find(rivals_, other.id, &Contact::id) != rivals_.end();
+  if (is_under_way || rival_until_.contains(other.id)) return;
+  if (rivals_.size() + rival_until_.size() >= kRivalsMax) return;
+  if (rivals_.empty()) rivals_since_ = now;
   rivals_.push_back(other);
   ++rivals_met_;
   ready_from_.reset();
@@ -287,12 +305,13 @@ Task<bool> Vserver::meet(Contact other) {
 
 // --- rectify -----------------------------------------------------------------------------------------------
 
-Task<void> Vserver::rectify(Contact candidate) {
+Task<void> Vserver::rectify(Notify notify) {
   Pending pending(pending_);
+  const Contact& candidate = notify.candidate;
   const bool closer = !predecessor_ || in_open(predecessor_->id, candidate.id, self_.id);
   if (closer) {
     const bool real = co_await answers(candidate);
-    if (!real) co_return note_silent(candidate);
+    if (!real) co_return note_silent(notify);
     // Whose successor the candidate is now had better know: until then look-ups go past the candidate.
     if (predecessor_) tasks_.spawn("nudge", send_nudge(*predecessor_));
     set_predecessor(candidate);
@@ -304,18 +323,19 @@ Task<void> Vserver::rectify(Contact candidate) {
   if (old_lives) co_return;
   verified_.erase(predecessor_->id);
   const bool real = co_await answers(candidate);
-  if (!real) co_return note_silent(candidate);
+  if (!real) co_return note_silent(notify);
   set_predecessor(candidate);
 }
 
-// Whoever notifies names whom they like, unsigned.
-void Vserver::note_silent(const Contact& candidate) {
+// Whoever notifies names whom they like, unsigned. What they say of somebody does not keep that one out, who
+// speaks from where it is.
+void Vserver::note_silent(const Notify& notify) {
   make_room(silent_, kSilentMax);
-  silent_[candidate.host] = environment_.clock.now() + kSilentFor;
+  silent_[spokesman(notify)] = environment_.clock.now() + kSilentFor;
 }
 
-bool Vserver::is_silent(const Contact& candidate) const {
-  const auto known = silent_.find(candidate.host);
+bool Vserver::is_silent(const Notify& notify) const {
+  const auto known = silent_.find(spokesman(notify));
   return known != silent_.end() && environment_.clock.now() < known->second;
 }
 
@@ -323,8 +343,8 @@ Task<void> Vserver::send_nudge(Contact to) { co_await call<Done>(std::move(to), 
 
 Task<void> Vserver::rectify_pending() {
   while (is_member() && !pending_ && candidate_) {
-    Contact candidate = *std::exchange(candidate_, std::nullopt);
-    co_await rectify(std::move(candidate));
+    Notify notify = *std::exchange(candidate_, std::nullopt);
+    co_await rectify(std::move(notify));
   }
 }
 
@@ -347,7 +367,7 @@ Task<Result<Reply>> Vserver::answer(Request request) {
   if (const auto* find = std::get_if<Find>(&request.body)) co_return answer_find(find->key);
   if (std::holds_alternative<Ping>(request.body)) co_return Done{};
   if (std::holds_alternative<Nudge>(request.body)) {
-    nudge();
+    nudge_for_others();
     co_return Done{};
   }
   if (std::holds_alternative<GetNeighbours>(request.body)) {
@@ -355,13 +375,15 @@ Task<Result<Reply>> Vserver::answer(Request request) {
     co_return Neighbours{predecessor_, successors_.copy()};
   }
   if (auto* notify = std::get_if<Notify>(&request.body)) {
-    Contact& candidate = notify->candidate;
+    const Contact& candidate = notify->candidate;
     const Result<void> checked = check_node_id(environment_.tuning.ids, candidate);
     if (!checked) co_return std::unexpected(checked.error());
     if (candidate.id == self_.id) co_return fail(ErrorCode::kInvalid, "a vserver cannot precede itself");
-    if (is_silent(candidate)) co_return Done{};
+    if (is_silent(*notify)) co_return Done{};
     // Only the closest of several is worth remembering; the others will notify again.
-    if (!candidate_ || in_open(candidate_->id, candidate.id, self_.id)) candidate_ = std::move(candidate);
+    const bool is_best = !candidate_ || in_open(candidate_->candidate.id, candidate.id, self_.id) ||
+                         (notify->is_own_word && candidate.id == candidate_->candidate.id);
+    if (is_best) candidate_ = std::move(*notify);
     if (!pending_) tasks_.spawn("rectify", rectify_pending());
     co_return Done{};
   }
@@ -451,6 +473,10 @@ void Vserver::fetched(const Segment& fetched, std::uint64_t rivals_met) {
       *gap == fetched || (gap->to == fetched.to && in_half_open(fetched.from, gap->from, fetched.to));
   if (!covers) return;
   ready_from_ = gap->from;
+  const Instant now = environment_.clock.now();
+  const Duration memory =
+      std::clamp<Duration>(kRivalRest * (now - rivals_since_), kRivalMemory, kRivalMemoryMax);
+  for (const Contact& rival : rivals_) rival_until_[rival.id] = now + memory;
   rivals_.clear();
 }
 

@@ -116,8 +116,10 @@ class Vserver {
   // has stopped is asked for begins nothing, since it may be gone before that ends.
   void start();
   [[nodiscard]] Task<void> stop();
-  // Stabilises soon, out of turn.
+  // Stabilises soon, out of turn. For others, who may ask as often as they like,
+  // ten times at once and once a second from then on (kNudgesAtOnce, kNudgedEvery).
   void nudge();
+  void nudge_for_others();
 
   // Answers a request addressed to this vserver. TakeOver is not for it: the node answers that.
   [[nodiscard]] Task<Result<Reply>> answer(Request request);
@@ -173,6 +175,8 @@ class Vserver {
   static constexpr Duration kSilentFor = std::chrono::seconds(10);
   // A predecessor that has answered is not asked again whether it lives, for whoever names another.
   static constexpr Duration kLivesFor = std::chrono::seconds(1);
+  // Others have it stabilise out of turn once in that time, after some at once; who comes sooner waits.
+  static constexpr Duration kNudgedEvery = std::chrono::seconds(1);
 
   // For a simulation that starts from a ring built by a formula instead of by joins.
   void restore(std::optional<Contact> predecessor, std::vector<Contact> successors,
@@ -189,9 +193,9 @@ class Vserver {
   Task<void> send_nudge(Contact to);
   Task<void> stabilise_pending();
   Task<void> rectify_pending();
-  Task<void> rectify(Contact candidate);
-  void note_silent(const Contact& candidate);
-  [[nodiscard]] bool is_silent(const Contact& candidate) const;
+  Task<void> rectify(Notify notify);
+  void note_silent(const Notify& notify);
+  [[nodiscard]] bool is_silent(const Notify& notify) const;
   void set_predecessor(std::optional<Contact> predecessor);
   void forget(const Contact& contact);
   Task<Result<Owner>> find_finger(RingId target, std::optional<Contact> known);
@@ -204,6 +208,7 @@ class Vserver {
   Task<void> stabilise_for_ever();
   Task<void> fix_fingers_for_ever();
   Task<void> stabilise_soon();
+  Task<void> nudge_at(Instant turn);
   void check_invariants() const;
   FindReply answer_find(const RingId& key) const;
   Duration jittered(Duration base);
@@ -217,19 +222,23 @@ class Vserver {
   enum class Standing : std::uint8_t { kOutside, kJoining, kMember };
   class Joining;
   Standing standing_ = Standing::kOutside;
-  bool pending_ = false;  // an operation that changes pointers waits for an answer
-  bool nudged_ = false;   // a stabilise out of turn is due
+  bool pending_ = false;           // an operation that changes pointers waits for an answer
+  bool nudged_ = false;            // a stabilise out of turn is due
+  bool nudged_by_others_ = false;  // waits until then
+  Instant next_for_others_;
   std::optional<Contact> predecessor_;
   SuccessorList successors_;
   std::map<unsigned, Contact>
       fingers_;  // i -> first vserver at distance >= 2^i; only where that is beyond the successor
   unsigned next_finger_ = RingId::kBits;
-  std::optional<Contact> candidate_;       // the best Notify that came while busy
-  std::map<std::string, Instant> silent_;  // hosts of candidates that did not answer: not called until then
+  std::optional<Notify> candidate_;  // the best that came while busy
+  // Candidates that did not answer, not called until then: hosts, and apart from them by their own word.
+  std::map<std::string, Instant> silent_;
   Instant predecessor_lives_until_;        // it answered lately
   std::optional<RingId> ready_from_;       // data of (ready_from_, self] is here
   std::vector<Contact> rivals_;            // whose data is not here
-  std::map<RingId, Instant> rival_since_;  // lately, also those whose data is here
+  Instant rivals_since_;                   // there is one of them
+  std::map<RingId, Instant> rival_until_;  // whose data came lately: not fetched anew before
   std::uint64_t rivals_met_ = 0;
   std::unordered_map<RingId, std::uint64_t> verified_;  // id -> incarnation that has answered a call
   TaskGroup tasks_;

@@ -19,6 +19,7 @@ namespace {
 
 const std::vector<std::string> kTags = {"caturday", "dogs", "music", "haiku", "fediverse"};
 constexpr Duration kRest = std::chrono::minutes(20);   // within which all has to be done
+constexpr Duration kStays = std::chrono::minutes(15);  // that what is right is looked at again
 constexpr Duration kAdmin = std::chrono::seconds(10);  // that an administrator waits for an answer
 
 class Swarm {
@@ -30,7 +31,8 @@ class Swarm {
         later_(Rng(seed).fork("swarm").fork("later")),
         plan_(draw_swarm(rng_, more_, later_, options)),
         world_(seed, plan_.world),
-        checks_(world_, plan_.world, kTags, Rng(seed).fork("checks")) {}
+        checks_(world_, plan_.world, kTags, Rng(seed).fork("checks")),
+        stays_(Rng(seed).fork("stays").chance(0.2)) {}
 
   SwarmRun run() {
     SwarmRun result;
@@ -87,8 +89,19 @@ class Swarm {
     if (!rest()) return "with new posts: " + world_.unrest();
     if (options_.sabotage == Sabotage::kLosePost) lose(world_.posts().back());
     if (std::string wrong = checks_.at_rest(patience()); !wrong.empty()) return wrong;
+    if (std::string wrong = stay(); !wrong.empty()) return wrong;
     const auto broken = world_.broken();
     return broken ? "in the end " + *broken : "";
+  }
+
+  // Nothing that was removed comes back, and nothing that is there goes, when nobody does anything any more.
+  std::string stay() {
+    const Instant until = world_.loop.now() + kStays;
+    while (stays_ && world_.loop.now() < until) {
+      world_.loop.run_for(std::chrono::minutes(3));
+      if (std::string wrong = checks_.still(); !wrong.empty()) return "no more: " + wrong;
+    }
+    return {};
   }
 
   // Sets of relays that have grown shrink again, and what is known of more relays is forgotten. Who relays
@@ -354,6 +367,7 @@ class Swarm {
   SwarmPlan plan_;
   sim::World world_;
   SwarmChecks checks_;
+  bool stays_;  // what is right in the end is looked at for longer
   std::optional<Copy> copy_;
   bool restored_ = false;
   std::set<std::size_t> forgotten_;  // posts of which their own node does not know any more

@@ -63,6 +63,8 @@ class SwarmChecks {
   // At rest, `patience` later at most: what it is that does not hold, or empty.
   // `lists`: of followers and of what is followed, too.
   std::string at_rest(Duration patience, bool lists = true);
+  // The same of what is read and of the disks, now: of what was at rest before.
+  std::string still();
 
  private:
   using Posts = std::map<std::string, const sim::World::Post*>;  // by URI
@@ -86,6 +88,7 @@ class SwarmChecks {
   std::string wrong_heads();
   std::string wrong_head(std::size_t node, const std::string& tag, std::int64_t hour,
                          std::span<const sim::World::Post* const> posts);
+  bool has_only_heard(std::size_t node, const std::string& tag, const std::string& uri);
   std::string wrong_relays();
   std::string wrong_followers(std::size_t relay, const std::string& tag);
   std::string wrong_subscriptions();

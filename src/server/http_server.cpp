@@ -57,7 +57,11 @@ Tcp::endpoint to_endpoint(const IpAddress& address, std::uint16_t port) {
 }
 
 std::unexpected<Error> cannot_listen(std::string_view where, const error_code& error) {
-  return fail(ErrorCode::kUnavailable, fmt::format("cannot listen on {}: {}", where, error.message()));
+  const bool is_taken = error == boost::system::errc::address_in_use;
+  return fail(
+      ErrorCode::kUnavailable,
+      fmt::format("cannot listen on {}: {}{}", where, error.message(),
+                  is_taken ? ": another program has it; docs/proxy.md has how two share port 443" : ""));
 }
 
 Result<void> open_tcp(Acceptor<Tcp>& acceptor, const Tcp::endpoint& endpoint, bool or_any) {
@@ -269,6 +273,7 @@ void HttpServer::Impl::admit(TcpSocket socket, const IpAddress& peer, bool is_pr
   if (budget::Manager* manager = service->options.budget; manager && service->options.counts_connections) {
     place.peer = manager->who(peer);
     place.peer.known = place.peer.known || is_proxy;
+    place.peer.is_many = is_proxy;
     if (!peer.is_here() && manager->take(budget::Resource::kArrivals, place.peer) > Duration::zero()) return;
     place.share = budget::Share(manager, budget::Resource::kConnections, place.peer);
     if (!place.share.is_granted() && make_room(place))
@@ -308,17 +313,21 @@ Task<void> HttpServer::Impl::admit_forwarded(std::shared_ptr<Impl> self, std::sh
 }
 
 // Ends a connection of the strangers who have most of them, if the newcomer has fewer: one that waits for a
-// request, if they have such.
+// request, if they have such. Who is known makes room only for others who are, and
+// a proxy, through which everybody comes, for nobody.
 bool HttpServer::Impl::make_room(const Place& newcomer) {
   if (!service->options.budget->is_total(budget::Resource::kConnections, newcomer.peer)) return false;
   std::map<std::string, std::size_t> groups;
+  const auto may_go = [&](const Place& place) {
+    return place.share.is_granted() && (!place.peer.known || (newcomer.peer.known && !place.peer.is_many));
+  };
   for (const auto& [session, place] : sessions)
-    if (!place.peer.known && place.share.is_granted()) ++groups[place.group()];
+    if (may_go(place)) ++groups[place.group()];
   const auto heaviest = std::ranges::max_element(groups, {}, [](const auto& group) { return group.second; });
   if (heaviest == groups.end() || heaviest->second <= groups[newcomer.group()] + 1) return false;
   auto victim = sessions.end();
   for (auto it = sessions.begin(); it != sessions.end(); ++it) {
-    if (it->second.group() != heaviest->first || !it->second.share.is_granted()) continue;
+    if (it->second.group() != heaviest->first || !may_go(it->second)) continue;
     if (victim == sessions.end() || (it->first->is_idle() && !victim->first->is_idle())) victim = it;
   }
   victim->second.share.release();

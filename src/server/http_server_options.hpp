@@ -28,7 +28,8 @@ struct HttpServerOptions {
   // Of connections and of bytes that are read or answered. Where strangers have all connections that they may
   // have, those of the heaviest group of addresses make room. Outlives the server; null: no limits.
   budget::Manager* budget = nullptr;
-  bool counts_connections = true;  // among those of `budget`
+  // Among those of `budget`. Else they are of fronts, and what is for nobody else does not count either.
+  bool counts_connections = true;
   // Proxies that are believed whose request they bring, and whose connections count as those of somebody
   // known.
   proxies::Networks trusted_proxies = {};

@@ -36,7 +36,10 @@ Task<HttpResponse> answer(std::shared_ptr<Service> service, HttpRequest request)
   if (service->is_abandoned) co_return HttpResponse{.status = 503, .headers = {}, .body = {}};
   std::exception_ptr thrown;
   try {
-    co_return co_await service->handler(std::move(request));
+    HttpResponse response = co_await service->handler(std::move(request));
+    // A connection that is cut off meanwhile lets go of it on a thread of its own.
+    response.stream = ending_on(service->node, std::move(response.stream));
+    co_return response;
   } catch (const boost::system::system_error& error) {
     if (error.code() == asio::error::operation_aborted) throw;
   } catch (const std::exception&) {  // the handler's fault must not end the daemon
@@ -95,7 +98,7 @@ class HttpSession final : public Session {
       : Session(std::move(strand), std::move(service), peer),
         transport_(std::move(transport)),
         is_tls_(is_tls) {
-    buffer_.max_size(net::kHeaderSizeMax + net::kReadSize);
+    buffer_.max_size(net::kUnparsedMax);
   }
 
   Task<void> run(std::shared_ptr<Session> self) override;
@@ -186,9 +189,11 @@ int framing_refusal(const HttpRequest& request, net::Version version) {
   return ascii_iequals(*coding, "chunked") ? 0 : 501;
 }
 
-// Who comes by a Unix socket, and a proxy does not say for whom, has no address.
+// Who comes by a Unix socket, and a proxy does not say for whom, has no address. What a front says for itself
+// is part of the node's own work: where strangers have used up their share, it is heard all the same.
 std::optional<budget::Spender> HttpSession::spender_of(const IpAddress& peer) const {
-  if (peer == IpAddress() || service_->options.budget == nullptr) return std::nullopt;
+  const bool is_of_front = !service_->options.counts_connections && peer == peer_;
+  if (is_of_front || peer == IpAddress() || service_->options.budget == nullptr) return std::nullopt;
   return service_->options.budget->who(peer);
 }
 
@@ -223,7 +228,9 @@ Task<Incoming> HttpSession::read_request() {
                       .body = {},
                       .peer = peer_};
   request.peer = proxies::client_of(peer_, request.headers, *service_->trusted());
-  incoming.refusal = net::to_origin_form(request) ? framing_refusal(request, incoming.version) : 400;
+  // A whole URL as target takes the place of the one Host that there has to be all the same.
+  incoming.refusal = framing_refusal(request, incoming.version);
+  if (incoming.refusal == 0 && !net::to_origin_form(request)) incoming.refusal = 400;
   if (incoming.refusal != 0) co_return incoming;
   incoming.asker = spender_of(request.peer);
   incoming.is_metered = incoming.asker && !request.peer.is_here();
@@ -294,8 +301,6 @@ Task<bool> HttpSession::serve_one(std::shared_ptr<Session> self) {
   }
   incoming.share.release();
   const bool is_unasked = response.status == 101 && !incoming.upgrade;
-  // It was made on the node's executor, and ends there.
-  if (response.stream && (to_head || is_unasked)) close_stream(service_->node, response.stream);
   if (is_unasked) response = HttpResponse{.status = 426, .headers = {{"Upgrade", "websocket"}}, .body = {}};
   if (is_tls_) response.headers.set("Strict-Transport-Security", kStrictTransport);
   if (response.stream && !to_head) {

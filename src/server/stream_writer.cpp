@@ -19,6 +19,14 @@ void close_stream(const Executor& node, std::shared_ptr<HttpStream> stream) {
   boost::asio::post(node, [stream = std::move(stream)] { stream->close(); });
 }
 
+std::shared_ptr<HttpStream> ending_on(Executor node, std::shared_ptr<HttpStream> stream) {
+  if (!stream) return nullptr;
+  HttpStream* const same = stream.get();
+  return {same, [node = std::move(node), stream = std::move(stream)](HttpStream*) mutable {
+            close_stream(node, std::move(stream));
+          }};
+}
+
 namespace {
 
 constexpr std::size_t kBytesRead = 4096;  // of a tunnel, at once

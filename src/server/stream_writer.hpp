@@ -23,6 +23,8 @@ struct StreamReader {
 };
 
 void close_stream(const Executor& node, std::shared_ptr<HttpStream> stream);
+// The same stream, which is closed, and ends, on that executor, whoever lets go of it last.
+std::shared_ptr<HttpStream> ending_on(Executor node, std::shared_ptr<HttpStream> stream);
 
 // Tells the stream at the end of the scope that its reader is gone.
 struct StreamCloser {

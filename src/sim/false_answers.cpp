@@ -4,6 +4,7 @@
 #include "delivery/wire.hpp"
 #include "handover/transfer.hpp"
 #include "hashtag/tag.hpp"
+#include "http/http_error.hpp"
 #include "http/url.hpp"
 #include "redundancy/storage_hints.hpp"
 #include "relay/relay_redundancy.hpp"
@@ -17,13 +18,6 @@ namespace {
 
 constexpr std::uint64_t kLastVersion = std::uint64_t{1} << 53U;
 constexpr unsigned kMostOwners = 256;
-
-HttpResponse json_response(const json::object& body) {
-  HttpResponse response;
-  response.headers.add("Content-Type", "application/json");
-  response.body = json::serialize(body);
-  return response;
-}
 
 bool is_at(const HttpRequest& request, std::string_view path) { return path_of(request.target) == path; }
 

@@ -19,6 +19,7 @@ constexpr const char* kKeeper = "keeper";
 constexpr const char* kPublisher = "publisher";
 constexpr unsigned kRelays = 2;                      // at rest
 constexpr unsigned kStores = 4;                      // at rest
+constexpr unsigned kPossibleOwners = 16;             // of a set that honest nodes may keep
 constexpr std::size_t kTagsEach = 2;                 // hashtags about which a liar lies at a time
 constexpr Duration kShift = std::chrono::hours(30);  // of false dates
 
@@ -181,15 +182,18 @@ void Lies::tell_as_publisher(std::size_t liar, const std::string& tag) {
   }
 }
 
-// A set of owners that no set can supersede; and a set of relays that is too small, so that those who would
-// be the next come for the list of followers.
+// A set of owners that no set can supersede, and one that may be; and a set of relays that is too small, so
+// that those who would be the next come for the list of followers.
 void Lies::tell_as_keeper(std::size_t liar, const std::string& tag) {
   for (const std::size_t to : honest(owners_[tag].stores)) {
-    json::object body = false_set(tag).front().as_object();
-    body["action"] = "set";
-    body["nonce"] = ++made_;
-    world_->forge_later(liar, to, std::string(storage::StorageRedundancy::kPath), json::serialize(body));
-    ++told_[kKeeper];
+    const redundancy::StorageSet possible{Tag::from_canonical(tag), 1, kPossibleOwners, kPossibleOwners,
+                                          world_->loop.wall_now()};
+    for (json::object set : {false_set(tag).front().as_object(), redundancy::to_json(possible)}) {
+      set["action"] = "set";
+      set["nonce"] = ++made_;
+      world_->forge_later(liar, to, std::string(storage::StorageRedundancy::kPath), json::serialize(set));
+      ++told_[kKeeper];
+    }
   }
   redundancy::OverloadToken token{
       Tag::from_canonical(tag), kRelays, actor_of_node(liar), world_->loop.wall_now(), {}};

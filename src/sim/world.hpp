@@ -100,6 +100,10 @@ class World {
   void cut(std::set<std::size_t> from, std::set<std::size_t> to) { cut_ = {std::move(from), std::move(to)}; }
   // The instance of node i is down: it answers 503 and publishes when it is up again.
   void set_instance_down(std::size_t i, bool down);
+  // Whoever fetches something of it waits for so long.
+  void set_instance_late(std::size_t i, Duration late);
+  // Whether its author wishes to be kept in the archive, says its profile.
+  void set_indexable(std::size_t i, bool indexable);
   // It stops at once: it has heard no answer to what it was just sending, and nobody reaches it until it is
   // set_instance_down(i, false).
   void crash_instance(std::size_t i);

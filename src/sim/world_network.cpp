@@ -146,6 +146,10 @@ void World::set_instance_down(std::size_t i, bool down) {
   origin(i).gone = false;
 }
 
+void World::set_instance_late(std::size_t i, Duration late) { origin(i).late = late; }
+
+void World::set_indexable(std::size_t i, bool indexable) { origin(i).indexable = indexable; }
+
 void World::crash_instance(std::size_t i) {
   origin(i).down = true;
   origin(i).gone = true;
@@ -171,6 +175,10 @@ Task<HttpResponse> World::origin_answer(std::size_t i, HttpRequest request) {
   response.headers.add("Content-Type", "application/activity+json");
   const std::string base = "https://" + origin_host(i);
   Origin& server = origin(i);
+  if (server.late > Duration::zero()) {
+    const Instant then = loop.now() + server.late;
+    co_await loop.wait(ring_sim::kWorld, loop.new_token(), then);
+  }
   if (request.method == "GET") on_fetch(i);
   if (server.down) {
     response.status = 503;
@@ -183,7 +191,7 @@ Task<HttpResponse> World::origin_answer(std::size_t i, HttpRequest request) {
         {"id", id},
         {"type", "Person"},
         {"preferredUsername", "alice"},
-        {"indexable", true},
+        {"indexable", server.indexable},
         {"inbox", id + "/inbox"},
         {"publicKey",
          json::object{

@@ -54,6 +54,8 @@ struct World::Origin {
   bool down = false;
   bool gone = false;  // and answers nothing at all
   unsigned crashes = 0;
+  Duration late{0};  // it answers so much later
+  bool indexable = true;
 };
 
 // The network, as what runs on a machine sees it.

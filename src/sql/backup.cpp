@@ -1,5 +1,8 @@
 #include "sql/backup.hpp"
 
+#include <boost/asio/cancellation_state.hpp>
+#include <boost/asio/cancellation_type.hpp>
+#include <boost/asio/this_coro.hpp>
 #include <charconv>
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -7,10 +10,12 @@
 #include <sqlite3.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <utility>
 
 #include "base/bytes.hpp"
 
 namespace tagring::sql {
+namespace asio = boost::asio;
 namespace {
 
 constexpr int kPagesOfAPart = 512;
@@ -59,13 +64,17 @@ Task<Result<void>> copy_all(Database& database, std::shared_ptr<Copy> copy, std:
   CO_TRY_VOID(
       co_await database.read([copy, part](Connection& source) { return begin(source, *copy, part); }));
   for (bool is_done = false; !is_done;) {
+    const asio::cancellation_state state = co_await asio::this_coro::cancellation_state;
+    if (state.cancelled() != asio::cancellation_type::none)
+      co_return fail(ErrorCode::kUnavailable, "the backup was called off");
     CO_TRY(is_done, co_await database.read([copy, part](Connection&) { return go_on(*copy, part); }));
   }
   co_return Result<void>();
 }
 
+// Whatever becomes of the job, it has the last reference.
 Task<void> close(Database& database, std::shared_ptr<Copy> copy) {
-  co_await database.read([copy](Connection&) -> Result<void> {
+  co_await database.read([copy = std::move(copy)](Connection&) -> Result<void> {
     copy->backup.reset();
     copy->target.reset();
     return {};
@@ -107,9 +116,11 @@ Task<Result<std::uint64_t>> back_up(Database& database, std::filesystem::path fi
     co_return fail(ErrorCode::kInvalid, fmt::format("{} is there already: give another name", file.string()));
   const std::filesystem::path part = file.string() + ".part";
   std::filesystem::remove(part, error);
-  const auto copy = std::make_shared<Copy>();
+  auto copy = std::make_shared<Copy>();
+  co_await asio::this_coro::throw_if_cancelled(false);  // who is cancelled closes it, too
   Result<void> done = co_await copy_all(database, copy, part);
-  co_await close(database, copy);
+  co_await close(database, std::move(copy));
+  co_await asio::this_coro::throw_if_cancelled(true);
   if (done) done = sync(part);
   if (done) {
     std::filesystem::rename(part, file, error);
@@ -133,25 +144,15 @@ Result<void> sync(const std::filesystem::path& path) {
 }
 
 Result<int> verify(const std::filesystem::path& file) {
-  const auto refuse = [&](const std::string& because) {
-    return fail(ErrorCode::kCorrupt, fmt::format("{} is no whole backup: {}", file.string(), because));
-  };
-  std::error_code error;
-  if (!std::filesystem::is_regular_file(file, error))
-    return fail(ErrorCode::kNotFound, fmt::format("{}: no such file", file.string()));
-  if (::access(file.c_str(), R_OK) != 0)
-    return fail(ErrorCode::kDenied, fmt::format("cannot read {}: {}", file.string(), std::strerror(errno)));
-  const Result<Handle> database = open_to_look(file);
-  if (!database) return refuse(database.error().message);
-  const Result<std::string> answer = first_value(**database, "PRAGMA integrity_check");
-  if (!answer) return refuse(answer.error().message);
-  if (*answer != "ok") return refuse(*answer);
-  const Result<std::string> text = first_value(**database, "SELECT max(version) FROM migrations");
-  if (!text || text->empty()) return refuse("it is a database, but not of tagring");
+  TRY(const Handle database, open_to_look(file));
+  TRY(const std::string answer, first_value(*database, "PRAGMA integrity_check"));
+  if (answer != "ok") return fail(ErrorCode::kCorrupt, answer);
+  const Result<std::string> text = first_value(*database, "SELECT max(version) FROM migrations");
+  if (!text || text->empty()) return fail(ErrorCode::kCorrupt, "it is a database, but not of tagring");
   int version = 0;
   const auto [end, error_code] = std::from_chars(text->data(), text->data() + text->size(), version);
   if (error_code != std::errc() || end != text->data() + text->size() || version < 1)
-    return refuse(fmt::format("its version, '{}', is none", *text));
+    return fail(ErrorCode::kCorrupt, fmt::format("its version, '{}', is none", *text));
   return version;
 }
 

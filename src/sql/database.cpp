@@ -215,6 +215,8 @@ void Database::run_read(Job& job) {
     const Charge charge(job.asker.get());
     job.outcome = read();
   }
+  if (!job.outcome && job.outcome.error().code == ErrorCode::kSuperseded)
+    options_.on_trouble(&job.outcome.error());
   finish(job);
 }
 

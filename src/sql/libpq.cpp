@@ -11,6 +11,7 @@ ErrorCode code_of_state(std::string_view state) {
   if (kind == "23") return ErrorCode::kConflict;  // a violated constraint
   if (kind == "54") return ErrorCode::kTooLarge;
   if (kind == "22" || state == "42501") return ErrorCode::kInvalid;  // bad data; no right to do it
+  if (state == "25006") return ErrorCode::kUnavailable;  // the server takes nothing now, as with a full disk
   // SQL that does not fit the schema; a transaction that cannot do it; damage.
   if (kind == "42" || kind == "25" || kind == "3F" || state.starts_with("XX00") || kind == "0A")
     return ErrorCode::kCorrupt;

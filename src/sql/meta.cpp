@@ -43,11 +43,6 @@ Task<Result<void>> SqliteMeta::set(std::string name, std::string value) {
   });
 }
 
-Task<Result<std::uint64_t>> SqliteMeta::next_counter(std::string name) {
-  // A prefix of its own: a caller's name cannot be that of a sequence.
-  return database_.write([name = "node:" + name](Connection& db) { return reserve_numbers(db, name, 1); });
-}
-
 Task<Result<std::uint64_t>> SqliteMeta::next_incarnation(const Clock& clock) {
   const auto now = static_cast<std::uint64_t>(to_ms(clock.wall_now()));
   return database_.write([now](Connection& db) -> Result<std::uint64_t> {

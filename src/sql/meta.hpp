@@ -17,8 +17,6 @@ class SqliteMeta {
 
   [[nodiscard]] Task<Result<std::optional<std::string>>> get(std::string name);
   [[nodiscard]] Task<Result<void>> set(std::string name, std::string value);
-  // 1, 2, 3, …: never the same twice, even after a crash.
-  [[nodiscard]] Task<Result<std::uint64_t>> next_counter(std::string name);
   // Larger at each call than ever before, on a clock that is right even if the database is lost, or older
   // than the last call, having been restored from a backup: milliseconds since 1970, or one more than the
   // last.

@@ -102,6 +102,7 @@ class Postgres final : public Backend {
   Result<void> enter_pipeline();
   Result<void> leave_pipeline(const char* doing);
   std::unexpected<Error> lost(const char* doing);
+  [[nodiscard]] bool is_connected() const { return !is_lost_ && PQstatus(link_.get()) == CONNECTION_OK; }
 
   const std::string dsn_;
   PostgresLink link_;
@@ -117,6 +118,7 @@ class Postgres final : public Backend {
   std::chrono::steady_clock::time_point rests_until_;
   std::int64_t changes_before_ = 0;  // the transaction
   unsigned session_ = 1;             // grows with each connection
+  bool is_lost_ = false;             // the session, which shows before its connection is closed
   unsigned statements_ = 0;
   std::vector<Sent> sent_;
   bool in_transaction_ = false;
@@ -125,6 +127,7 @@ class Postgres final : public Backend {
 
 std::unexpected<Error> Postgres::lost(const char* doing) {
   auto error = failure(link_.get(), nullptr, doing);
+  is_lost_ = true;
   sent_.clear();
   in_transaction_ = false;
   return error;
@@ -192,9 +195,8 @@ Result<void> Postgres::settle() {
 
 Result<void> Postgres::leave_pipeline(const char* doing) {
   TRY_VOID(settle());
-  const bool is_out =
-      PQstatus(link_.get()) == CONNECTION_OK &&
-      (PQpipelineStatus(link_.get()) == PQ_PIPELINE_OFF || PQexitPipelineMode(link_.get()) == 1);
+  const bool is_out = is_connected() && (PQpipelineStatus(link_.get()) == PQ_PIPELINE_OFF ||
+                                         PQexitPipelineMode(link_.get()) == 1);
   if (!is_out) return lost(doing);
   return {};
 }
@@ -245,7 +247,6 @@ Result<void> Postgres::take_term() {
 // A replica that was promoted may have the term, and not what was committed last: then the numbers that this
 // process has given are not in use there.
 Result<bool> Postgres::resume() {
-  if (superseded_) return std::unexpected(*superseded_);
   if (term_ == 0) return fail(ErrorCode::kUnavailable, "database: the session was lost");
   Result<PostgresLink> link = resume_session(dsn_, process_, term_);
   if (!link && link.error().code == ErrorCode::kSuperseded) superseded_ = link.error();
@@ -262,6 +263,7 @@ Result<bool> Postgres::resume() {
     return std::unexpected(*superseded_);
   }
   link_ = *std::move(link);
+  is_lost_ = false;
   ++session_;
   return is_there;
 }
@@ -287,9 +289,10 @@ Result<void> Postgres::reconnect() {
 
 // A server that was restarted meanwhile has closed the connection, which shows only when one looks.
 Result<void> Postgres::begin(const char* sql) {
+  if (superseded_) return std::unexpected(*superseded_);  // also on the good connection that showed it
   // What it said before it closed is read first.
   const bool is_there = PQconsumeInput(link_.get()) == 1 && PQconsumeInput(link_.get()) == 1;
-  if (!is_there || PQstatus(link_.get()) != CONNECTION_OK) {
+  if (!is_there || !is_connected()) {
     sent_.clear();
     in_transaction_ = false;
     TRY_VOID(reconnect());
@@ -303,7 +306,7 @@ Result<void> Postgres::begin(const char* sql) {
 Result<void> Postgres::commit() {
   const bool marked = term_ != 0 && changes_ != changes_before_;
   Result<void> committed = send_commit(marked);
-  if (!committed && marked && PQstatus(link_.get()) != CONNECTION_OK) {
+  if (!committed && marked && !is_connected()) {
     is_commit_unknown_ = true;
     committed = look_for_commit(committed.error());
   }

@@ -20,8 +20,9 @@ constexpr Duration kSilence = std::chrono::seconds(5);
 constexpr Duration kLookEvery = std::chrono::seconds(1);
 constexpr int kSilentLooks = 2;
 // How often it must find the lock free: a process that only lost its session makes another within a second,
-// and goes on.
+// and goes on. Who comes while others wait lets them go first.
 constexpr int kFreeLooks = 3;
+constexpr int kLooksOfOthers = 2;
 
 // Not jit: statements are small and many. The keepalives and the timeout are the server's, so that the lock
 // of a machine that died is free after half a minute, though nobody looks. Durable, whatever the role has by
@@ -112,6 +113,9 @@ class Wait {
   Result<std::optional<std::string>> look() {
     if (!link_) {
       TRY(link_, connect(dsn_));
+      const Result<Tenure> tenure = look_at_tenure(link_.get());  // none where there are no tables yet
+      free_looks_ = tenure && !tenure->waiting.empty() ? -kLooksOfOthers : 0;
+      silent_looks_ = 0;
       stand_by(link_.get(), true);
     }
     TRY(const std::optional<LockHolder> holder, look_at_lock(link_.get(), kSilence));
@@ -120,7 +124,8 @@ class Wait {
     if (holder && (silent_looks_ < kSilentLooks || !end_holder(link_.get(), holder->process)))
       return in_use(link_.get(), *holder);
     if (!holder && free_looks_ < kFreeLooks)
-      return name_of(link_.get()) + " is in use by no process now, and whose it was may come back";
+      return name_of(link_.get()) +
+             " is in use by no process now; whose it was, and who waits already, go first";
     TRY(const std::optional<LockHolder> other, take_lock(link_.get()));
     if (!other) {
       stand_by(link_.get(), false);
@@ -135,7 +140,7 @@ class Wait {
   const std::string& dsn_;
   PostgresLink link_;
   int silent_looks_ = 0;
-  int free_looks_ = kFreeLooks - 1;  // at the first one nobody is known who might come back
+  int free_looks_ = 0;
 };
 
 }  // namespace

@@ -25,6 +25,7 @@ bool follows(const HistoryEntry& entry, const PageWish& wish) {
 struct Variant {
   HistoryEntry entry;
   std::size_t owners = 0;
+  std::size_t sure = 0;  // of these; the others have only heard it
 };
 
 void count(const HistoryEntry& entry, std::vector<Variant>* variants) {
@@ -34,11 +35,13 @@ void count(const HistoryEntry& entry, std::vector<Variant>* variants) {
     other.changed = entry.changed;
     return other == entry;
   });
+  const std::size_t sure = entry.changed == kBeforeAll ? 0 : 1;
   if (same == variants->end()) {
-    variants->push_back({entry, 1});
+    variants->push_back({entry, 1, sure});
   } else {
     same->entry.changed = std::max(same->entry.changed, entry.changed);
     ++same->owners;
+    same->sure += sure;
   }
 }
 
@@ -84,12 +87,14 @@ std::vector<Disagreement> disagreements(const std::vector<HistoryPage>& owners, 
   return result;
 }
 
-std::optional<bool> is_right(const HistoryPage& page, const std::string& uri,
-                             const std::optional<HistoryEntry>& truth) {
+std::optional<bool> is_right(const HistoryPage& page, const std::string& uri, const Verdict& verdict) {
   const auto shown = std::ranges::find(page.entries, uri, &HistoryEntry::uri);
-  if (shown == page.entries.end()) return std::nullopt;
-  return shown->removed ? !truth
-                        : truth && shown->published == truth->published && shown->author == truth->author;
+  if (shown == page.entries.end() || !verdict.is_certain) return std::nullopt;
+  const std::optional<HistoryEntry>& truth = verdict.truth;
+  if (!shown->removed) return truth && shown->published == truth->published && shown->author == truth->author;
+  // It may be there, by somebody else.
+  if (!truth && !verdict.is_everywhere) return std::nullopt;
+  return !truth;
 }
 
 void apply(const Verdicts& verdicts, const PageWish& wish, std::vector<HistoryPage>* owners) {
@@ -99,9 +104,10 @@ void apply(const Verdicts& verdicts, const PageWish& wish, std::vector<HistoryPa
       const auto verdict = verdicts.find(entry.uri);
       if (verdict == verdicts.end()) continue;
       const std::optional<HistoryEntry>& truth = verdict->second.truth;
+      const bool is_for_all = verdict->second.is_certain && verdict->second.is_everywhere;
       // What is shown at another date than its own is removed there.
       entry.removed = !truth || truth->published != entry.published;
-      entry.changed = entry.removed && !verdict->second.is_certain ? kBeforeAll : WallTime();
+      entry.changed = entry.removed && !is_for_all ? kBeforeAll : WallTime();
       if (entry.removed) continue;
       entry.author = truth->author;
       shown.insert(entry.uri);
@@ -122,7 +128,7 @@ void pass_over_lone_removals(const PageWish& wish, std::vector<HistoryPage>* own
   for (const auto& [uri, variants] : variants_in(*owners)) {
     const bool is_shown = std::ranges::any_of(variants, [](const Variant& v) { return !v.entry.removed; });
     std::size_t said = 0;
-    for (const Variant& variant : variants) said += variant.owners;
+    for (const Variant& variant : variants) said += variant.sure;
     if (!is_shown && said * 2 <= asked_about(variants.front().entry, *owners, wish)) lone.insert(uri);
   }
   for (HistoryPage& page : *owners) {

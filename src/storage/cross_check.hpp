@@ -28,11 +28,6 @@ struct Disagreement {
 [[nodiscard]] std::vector<Disagreement> disagreements(const std::vector<HistoryPage>& owners,
                                                       const PageWish& wish);
 
-// Whether an owner's page says what is true of a post; nothing where it says nothing, or lacks it: that may
-// be slowness.
-[[nodiscard]] std::optional<bool> is_right(const HistoryPage& page, const std::string& uri,
-                                           const std::optional<HistoryEntry>& truth);
-
 // Of so many owners that answered, those who were wrong lately may be left out: two others are there, who are
 // held against each other. A server that says one thing today and another one tomorrow makes whom it likes
 // seem wrong about its own posts; a single owner would be left, who leaves out what it likes.
@@ -43,14 +38,24 @@ struct Disagreement {
 struct Verdict {
   std::optional<HistoryEntry> truth;  // the post as it is, or nothing if it is not there
   bool is_certain = true;             // its server said so, not most of the owners
+  // That it is not there holds for whatever another part shows. Not if its server said only that it is by
+  // nobody whom the owners of this part name.
+  bool is_everywhere = true;
 };
 using Verdicts = std::map<std::string, Verdict>;  // by URI
-// The pages as if their owners had known: what is not there is removed in all of them. If that is not
-// certain, it says nothing of what other parts of the history show.
+
+// Whether an owner's page says what is true of a post; nothing where that is not certain, or the page says
+// nothing, or lacks it: that may be slowness.
+[[nodiscard]] std::optional<bool> is_right(const HistoryPage& page, const std::string& uri,
+                                           const Verdict& verdict);
+
+// The pages as if their owners had known: what is not there is removed in all of them. Unless that is certain
+// and holds everywhere, it says nothing of what other parts of the history show.
 void apply(const Verdicts& verdicts, const PageWish& wish, std::vector<HistoryPage>* owners);
 
 // A removal of what no owner of this part shows would count where another part shows it. It does if more than
-// half of these owners say so; one alone would remove what is not its own.
+// half of these owners say so, other than by hearsay; one alone, or with whom it told, would remove what is
+// not its own.
 void pass_over_lone_removals(const PageWish& wish, std::vector<HistoryPage>* owners);
 
 // Whoever has more to say decides how far a reader gets at a time (merge_pages). Not so an owner whose page,

@@ -7,6 +7,7 @@
 #include "belief/tag_event.hpp"
 #include "http/url.hpp"
 #include "redundancy/partition.hpp"
+#include "ring/contact.hpp"
 
 namespace tagring::storage {
 namespace {
@@ -23,6 +24,19 @@ bool same(const HistoryEntry& mine, const HistoryEntry& theirs) {
 belief::Claim claim_of(const HistoryEntry& entry) {
   return {entry.partition.tag, entry.uri,       entry.author,
           entry.removed,       entry.published, std::max(entry.changed, WallTime())};
+}
+
+// A removal that this node has not only heard of stays, unless the other one knows that the hashtag was put
+// back later. And what was put back stays where the other one has not heard of it.
+bool is_moot(const HistoryEntry& mine, const HistoryEntry& theirs) {
+  return mine.removed ? theirs.version() <= mine.version()
+                      : theirs.removed && mine.version() > theirs.version();
+}
+
+// Whoever has many names of hosts has one turn.
+std::string server_of(const std::string& uri) {
+  const std::string host = host_of(uri);
+  return ring::domain_of(host);
 }
 
 HistoryEntry as_heard(HistoryEntry entry) {
@@ -59,25 +73,24 @@ Task<Result<std::vector<std::optional<HistoryEntry>>>> Disputes::own(
   return history_.find(std::move(keys));
 }
 
-Task<Result<void>> Disputes::hear(std::vector<HistoryEntry> entries, std::string from) {
-  if (origins_.standing().is_doubtful(from)) {
-    std::erase_if(
-        entries, [&](const HistoryEntry& entry) { return was_settled({entry.partition, entry.uri}, entry); });
-    if (entries.size() > kOfDoubtful) entries.erase(entries.begin() + kOfDoubtful, entries.end());
-  }
-  co_return co_await take(std::move(entries), std::move(from), 0);
+Task<Result<void>> Disputes::hear(std::vector<HistoryEntry> entries, std::string from, Heard* heard) {
+  return take(std::move(entries), std::move(from), 0, heard);
 }
 
 Task<Result<void>> Disputes::adopt(std::vector<HistoryEntry> entries, std::string from, std::size_t enough) {
-  return take(std::move(entries), std::move(from), enough);
+  return take(std::move(entries), std::move(from), enough, nullptr);
+}
+
+bool Disputes::is_enough(const std::string& from, Heard* heard) const {
+  return ++heard->posts > kOfDoubtful && origins_.standing().is_doubtful(from);
 }
 
 // Of a host at which nothing was lately, a few are looked at; if they are there, all are taken the next time.
-bool Disputes::is_probed(const HistoryEntry& entry, const std::string& from,
-                         std::map<std::string, int>* probes) {
+bool Disputes::is_probed(const HistoryEntry& entry, const std::string& from, Heard* heard) {
   const std::string host = host_of(entry.uri);
   if (entry.removed || origins_.hosts().is_known(host)) return false;
-  if (!origins_.hosts().is_left_alone(host) && ++(*probes)[host] <= kProbes)
+  const bool may_look = !origins_.hosts().is_left_alone(host) && ++heard->probes[host] <= kProbes;
+  if (may_look && !is_enough(from, heard))
     raise({.entry = entry, .from = from, .is_probe = true, .due = clock_.now()});
   return true;
 }
@@ -101,87 +114,114 @@ class Disputes::Examined {
   std::vector<std::multiset<Key>::iterator> places_;
 };
 
-// Another source gives the same. True if enough have, so that nothing is left to be looked at.
-bool Disputes::agree(std::map<Key, Dispute>::iterator open, const std::string& from, std::size_t enough) {
+// Another source gives the same. What there is then if these are enough, so that nothing is left to be looked
+// at. That they agree on: of their times it has the earliest, or one alone could say that it is for ever. Who
+// has only heard of it is no source, and says nothing of the time.
+std::optional<HistoryEntry> Disputes::agree(std::map<Key, Dispute>::iterator open, const HistoryEntry& entry,
+                                            const std::string& from, std::size_t enough) {
   Dispute& dispute = open->second;
-  if (dispute.from == kNobody) {
+  const bool is_own_word = from != kNobody && entry.changed != kBeforeAll;
+  if (is_own_word && dispute.from == kNobody) {
     dispute.from = from;
-  } else if (from != kNobody && from != dispute.from &&
-             std::ranges::find(dispute.others, from) == dispute.others.end()) {
-    dispute.others.push_back(from);
+    dispute.entry.changed = entry.changed;
+  } else if (is_own_word) {
+    if (entry.version() < dispute.entry.version()) dispute.entry.changed = entry.changed;
+    const bool is_new =
+        from != dispute.from && std::ranges::find(dispute.others, from) == dispute.others.end();
+    if (is_new) dispute.others.push_back(from);
   }
   dispute.is_backed = dispute.is_backed || (enough > 0 && 1 + dispute.others.size() >= enough);
-  if (!dispute.is_backed || !origins_.hosts().is_known(host_of(dispute.entry.uri))) return false;
+  if (!dispute.is_backed || !origins_.hosts().is_known(host_of(dispute.entry.uri))) return std::nullopt;
+  HistoryEntry agreed = std::move(dispute.entry);
   open_.erase(open);
-  return true;
+  return agreed;
 }
 
-// Owners that have been there pass on to each other what they heard, so that two of them are one source.
-Task<Result<void>> Disputes::take(std::vector<HistoryEntry> entries, std::string from, std::size_t enough) {
-  const bool as_new_owner = enough > 0;
-  // Nobody posts tomorrow. Where a post says nothing of its date, nobody could refute it later.
-  std::erase_if(entries, [latest = clock_.wall_now() + kSkewMax](const HistoryEntry& entry) {
+// Nobody posts tomorrow. Where a post says nothing of its date, nobody could refute it later.
+void Disputes::leave_out_unsound(std::vector<HistoryEntry>* entries) const {
+  std::erase_if(*entries, [latest = clock_.wall_now() + kSkewMax](const HistoryEntry& entry) {
     return !belief::is_sound(entry.uri, entry.author, entry.published) || entry.published > latest;
   });
   // Nor is anybody to say before what the author will do.
-  for (HistoryEntry& entry : entries) entry.changed = std::min(entry.changed, clock_.wall_now());
+  for (HistoryEntry& entry : *entries) entry.changed = std::min(entry.changed, clock_.wall_now());
+}
+
+// Owners that have been there pass on to each other what they heard, so that two of them are one source.
+Task<Result<void>> Disputes::take(std::vector<HistoryEntry> entries, std::string from, std::size_t enough,
+                                  Heard* heard) {
+  const bool as_new_owner = enough > 0;
+  leave_out_unsound(&entries);
   const Examined examined(*this, entries);
   CO_TRY(const auto mine, co_await own(entries));
   CO_TRY(const std::vector<WallTime> kept_from, co_await history_.kept_from(partitions_of(entries)));
   std::vector<HistoryEntry> unknown;
-  std::map<std::string, int> probes;  // by host
+  bool is_over = false;
   for (std::size_t i = 0; i < entries.size(); ++i) {
     HistoryEntry& entry = entries[i];
     const bool was_let_go = (mine[i] ? mine[i]->published : entry.published) < kept_from[i];
     if (was_let_go) continue;
     const Key key{entry.partition, entry.uri};
     const auto open = open_.find(key);
+    // A removal that was only heard keeps nothing out.
+    const bool is_lacking = !mine[i] || (mine[i]->changed == kBeforeAll && !entry.removed);
     // Another source may have given it a moment ago, so that it is just being written.
     const bool is_arriving = !mine[i] && as_new_owner && open != open_.end() && open->second.is_alone &&
                              same(open->second.entry, entry);
-    if (!mine[i] && !is_arriving) {
-      if (!as_new_owner && (was_settled(key, entry) || is_probed(entry, from, &probes))) continue;
-      unknown.push_back(as_heard(entry));
-      const bool removed = entry.removed;
-      raise({.entry = std::move(entry),
-             .from = from,
-             .removed = removed,
-             .is_hearsay = true,
-             .is_alone = as_new_owner,
-             .is_promised = promised_.contains(key),
-             .due = clock_.now() + (as_new_owner ? kHearsayWait : kHeardWait)});
+    const bool is_news = mine[i] ? !same(*mine[i], entry) : !is_arriving;
+    if (is_news && (mine[i] || !as_new_owner) && was_settled(key, entry)) continue;
+    // What nothing follows from is there again in each comparison.
+    if (is_news && open == open_.end() && mine[i] && is_moot(*mine[i], entry)) continue;
+    if (is_lacking && !as_new_owner && is_probed(entry, from, heard)) continue;
+    is_over = is_news && !as_new_owner && open == open_.end() && is_enough(from, heard);
+    if (is_over) break;
+    if (is_lacking && !is_arriving) {
+      const bool is_denied = open != open_.end() && open->second.is_alone && !same(open->second.entry, entry);
+      if (is_denied) differ(open->second.entry, entry, from);
+      const bool is_raised = raise({.entry = entry,
+                                    .from = from,
+                                    .removed = entry.removed || mine[i],
+                                    .is_hearsay = true,
+                                    .is_alone = as_new_owner && !mine[i],
+                                    .is_promised = promised_.contains(key),
+                                    .due = clock_.now() + (as_new_owner ? kHearsayWait : kHeardWait)});
+      // The next comparison brings again what nobody would look at.
+      if (is_raised || as_new_owner) unknown.push_back(as_heard(std::move(entry)));
       continue;
     }
-    if (mine[i] && !same(*mine[i], entry)) {
-      if (!was_settled(key, entry)) differ(*mine[i], std::move(entry), from);
+    if (is_news) {
+      differ(*mine[i], std::move(entry), from);
       continue;
     }
-    const bool is_agreed = open != open_.end() && open->second.is_alone && agree(open, from, enough);
-    if (is_agreed && entry.removed)
-      unknown.push_back(std::move(entry));
+    std::optional<HistoryEntry> agreed;
+    if (open != open_.end() && open->second.is_alone && same(open->second.entry, entry))
+      agreed = agree(open, entry, from, enough);
+    if (agreed && agreed->removed)
+      unknown.push_back(*std::move(agreed));
     else if (is_arriving)
       unknown.push_back(as_heard(std::move(entry)));
   }
-  if (unknown.empty()) co_return Result<void>();
-  co_return co_await history_.put(std::move(unknown));
+  if (!unknown.empty()) {
+    CO_TRY_VOID(co_await history_.put(std::move(unknown)));
+  }
+  if (is_over) co_return fail(ErrorCode::kTooLarge, "an owner that was wrong lately says more than is heard");
+  co_return Result<void>();
 }
 
-// A removal that this node has not only heard of stays, unless the other one knows that the hashtag was put
-// back later. And what was put back stays where the other one has not heard of it.
 void Disputes::differ(const HistoryEntry& mine, HistoryEntry theirs, std::string from) {
   const bool removed = mine.removed || theirs.removed;
   const Key key{theirs.partition, theirs.uri};
   const auto open = open_.find(key);
   if (open == open_.end()) {
-    const bool is_back = mine.removed && theirs.version() > mine.version();
-    const bool is_behind = theirs.removed && mine.version() > theirs.version();
-    if (is_back)
-      raise({.entry = std::move(theirs), .from = std::move(from), .due = clock_.now()});
-    else if (!mine.removed && !is_behind)
-      raise({.entry = std::move(theirs), .from = std::move(from), .removed = removed, .due = clock_.now()});
+    raise({.entry = std::move(theirs),
+           .from = std::move(from),
+           .removed = !mine.removed && removed,
+           .due = clock_.now()});
     return;
   }
+  // However many agree: one that says otherwise may be right, and its word may be written already.
   open->second.is_alone = false;
+  open->second.is_backed = false;
+  open->second.said.add(theirs);
   if (!removed || open->second.removed) return;
   open->second.removed = true;
   put_off(key, open->second, Duration::zero());
@@ -191,51 +231,71 @@ void Disputes::promise(const std::vector<HistoryEntry>& entries) {
   for (const HistoryEntry& entry : entries) {
     const Key key{entry.partition, entry.uri};
     const auto open = open_.find(key);
-    if (open != open_.end()) open->second.is_promised = true;
+    if (open != open_.end()) {
+      open->second.is_promised = true;
+      if (entry.removed) open->second.told = std::max(open->second.told, entry.version());
+    }
     if (examined_.contains(key)) promised_.insert(key);
   }
 }
 
 // What was only heard was signed to nobody. Looked at last: it may have been promised while its server was
-// asked.
+// asked, and a removal that was taken meanwhile may not be on the disk yet.
 Task<Result<void>> Disputes::correct(Key key, std::optional<HistoryEntry> truth) {
   const auto open = open_.find(key);
+  const belief::Version version = truth ? truth->version() : belief::Version();
+  if (open != open_.end() && open->second.told > version) co_return Result<void>();
   const bool promised = open == open_.end() || !open->second.is_hearsay || open->second.is_promised;
-  return history_.correct(key.first, key.second, std::move(truth), promised);
+  co_return co_await history_.correct(key.first, key.second, std::move(truth), promised);
 }
 
 bool Disputes::is_hearsay(const HistoryEntry& entry) const {
-  if (entry.changed == kBeforeAll) return true;
+  if (entry.removed) return entry.changed == kBeforeAll;
   const auto open = open_.find({entry.partition, entry.uri});
-  return open != open_.end() && open->second.is_hearsay && !open->second.is_probe;
+  return open != open_.end() && open->second.is_hearsay && !open->second.is_promised &&
+         !open->second.is_probe;
 }
 
 bool Disputes::was_settled(const Key& key, const HistoryEntry& entry) const {
   const auto settled = settled_.find(key);
-  return settled != settled_.end() && entry.changed <= settled->second.changed &&
+  return settled != settled_.end() && settled->second.said.covers(entry) &&
          clock_.now() - settled->second.at < kAgain * (1U << settled->second.times);
 }
 
-void Disputes::raise(Dispute dispute) {
+bool Disputes::raise(Dispute dispute) {
   const Key key{dispute.entry.partition, dispute.entry.uri};
-  if (open_.contains(key) || open_.size() >= most_ || queue_.size() >= 2 * most_) return;
-  queue_.emplace(dispute.due, key);
-  open_.emplace(key, std::move(dispute));
+  const auto open = open_.find(key);
+  if (open != open_.end()) return !open->second.is_probe;
+  if (open_.size() >= most_ || queue_.size() >= 2 * most_) return false;
   ++counters_.raised;
+  enqueue(key, open_.emplace(key, std::move(dispute)).first->second.due);
+  return true;
+}
+
+void Disputes::enqueue(const Key& key, Instant due) {
+  queue_.emplace(due, key);
   if (!std::exchange(resolving_, true)) tasks_.spawn("disputes", resolve());
 }
 
 void Disputes::put_off(const Key& key, Dispute& dispute, Duration wait) {
   dispute.due = clock_.now() + wait;
-  queue_.emplace(dispute.due, key);
+  enqueue(key, dispute.due);
 }
 
-void Disputes::settle(const Key& key, WallTime changed) {
+void Disputes::settle(const Key& key, const Said& said) {
   if (!settled_.contains(key)) make_room(settled_, most_);
-  const auto [place, fresh] = settled_.try_emplace(key, Settled{clock_.now(), 0, changed});
+  const auto [place, fresh] = settled_.try_emplace(key, Settled{clock_.now(), 0, said});
   if (fresh) return;
-  place->second = {clock_.now(), std::min(place->second.times + 1, kDoublingsMax),
-                   std::max(place->second.changed, changed)};
+  place->second.said.add(said);
+  place->second.at = clock_.now();
+  place->second.times = std::min(place->second.times + 1, kDoublingsMax);
+}
+
+Duration Disputes::wait_for(const Key& key, const Dispute& dispute) const {
+  if (asked_.size() >= kServersAtOnce || asked_.contains(server_of(key.second))) return kBetween;
+  // What its server is not asked says nothing of it, and is no try.
+  if (!dispute.is_probe && !origins_.has_budget(key.second, dispute.from)) return kBudgetWait;
+  return Duration::zero();
 }
 
 Task<void> Disputes::resolve() {
@@ -246,15 +306,26 @@ Task<void> Disputes::resolve() {
       queue_.erase(queue_.begin());
       continue;
     }
-    // One that comes meanwhile may be due before.
     const Instant now = clock_.now();
-    const bool is_due = due <= now;
-    if (is_due) queue_.erase(queue_.begin());
-    const Instant next = is_due ? now + kBetween : std::min(due, now + kLookAround);
-    co_await clock_.sleep_until(next);
-    if (is_due) co_await resolve_one(key);
+    if (due > now) {  // one that comes meanwhile may be due before
+      co_await clock_.sleep_until(std::min(due, now + kLookAround));
+      continue;
+    }
+    queue_.erase(queue_.begin());
+    const Duration wait = wait_for(key, open->second);
+    if (wait > Duration::zero()) put_off(key, open->second, wait);
+    co_await clock_.sleep_until(now + (wait > Duration::zero() ? Duration(1) : kBetween));
+    if (wait > Duration::zero()) continue;
+    asked_.insert(server_of(key.second));
+    tasks_.spawn("dispute", resolve_at(server_of(key.second), key));
   }
   resolving_ = false;
+}
+
+// A server that is slow holds up nothing but what is said of its own posts.
+Task<void> Disputes::resolve_at(std::string server, Key key) {
+  co_await resolve_one(std::move(key));
+  asked_.erase(server);
 }
 
 Task<void> Disputes::resolve_one(Key key) {
@@ -277,7 +348,10 @@ Task<void> Disputes::resolve_one(Key key) {
   claim.sender = dispute.from;
   // That it is gone counts at once; that it is there, once caches have let it go.
   claim.removed = dispute.removed && !dispute.was_there;
-  if (claim.removed == dispute.entry.removed) claim.changed = dispute.entry.changed;
+  if (claim.removed == dispute.entry.removed) claim.changed = claim_of(dispute.entry).changed;
+  // What is said meanwhile may be later than the answer.
+  Said asked = dispute.said;
+  asked.add(dispute.entry);
   Result<belief::Answer> answer = fail(ErrorCode::kNotFound, "gone");
   if (claim.removed) {
     const Result<belief::Answer> gone = co_await origins_.ask(std::move(claim));
@@ -292,7 +366,7 @@ Task<void> Disputes::resolve_one(Key key) {
   } else {
     answer = co_await origins_.ask_about_dispute(std::move(claim));
   }
-  co_await decide(key, std::move(answer));
+  co_await decide(key, asked, std::move(answer));
 }
 
 // Enough gave it. A removal that stands as hearsay is final from now on.
@@ -304,8 +378,8 @@ Task<void> Disputes::confirm(Key key, std::optional<HistoryEntry> mine) {
   close(key, co_await history_.put(std::move(removal)));
 }
 
-// What the post's server said, of who this node believes is its author.
-Task<void> Disputes::decide(Key key, Result<belief::Answer> answer) {
+// What the post's server said, of who this node believes is its author. It was asked because of `asked`.
+Task<void> Disputes::decide(Key key, Said asked, Result<belief::Answer> answer) {
   const auto open = open_.find(key);
   if (open == open_.end()) co_return;
   // Nothing that was only heard is kept where nothing is.
@@ -318,10 +392,7 @@ Task<void> Disputes::decide(Key key, Result<belief::Answer> answer) {
     co_return;
   }
   const Dispute dispute = open->second;
-  if (unknown) {
-    open_.erase(open);
-    co_return;
-  }
+  if (unknown) co_return close(key, {});
   std::vector<Key> keys{key};
   auto found = co_await history_.find(std::move(keys));
   if (!found) co_return close(key, std::unexpected(found.error()));
@@ -336,9 +407,9 @@ Task<void> Disputes::decide(Key key, Result<belief::Answer> answer) {
   // Of a post by somebody else the next one who names its author is heard.
   const bool is_settled =
       (answer && !dispute.is_probe) || (!answer && answer.error().code != ErrorCode::kConflict);
-  if (is_settled) settle(key, dispute.entry.changed);
+  if (is_settled) settle(key, asked);
   if (dispute.is_probe) co_return close(key, {});
-  if (!answer && dispute.is_alone && !dispute.entry.removed) co_await drop_others_from(dispute.from, key);
+  if (!answer && dispute.is_hearsay && !dispute.entry.removed) co_await drop_others_from(dispute.from, key);
   close(key, co_await set_right(dispute, std::move(mine), answer));
 }
 
@@ -354,19 +425,33 @@ void Disputes::close(const Key& key, const Result<void>& done) {
   put_off(key, open->second, kSaveAgain);
 }
 
-// Of what it alone gave, nothing is kept: where it is true, others have it too, or it is heard again.
+// Of what it alone gave, nothing is kept: where it is true, others have it too, or it is heard again. An
+// owner that has been there hears no second one: there its word goes where it leaves no room for what others
+// say.
 Task<void> Disputes::drop_others_from(std::string origin, Key decided) {
   if (!origins_.standing().is_doubtful(origin)) co_return;
+  const bool is_crowded = open_.size() > most_ / 2;
+  const auto is_its_own = [&](const Dispute& dispute) {
+    return (dispute.is_alone || (is_crowded && dispute.is_hearsay)) && dispute.from == origin;
+  };
   std::vector<Key> theirs;
   for (const auto& [key, dispute] : open_) {
-    if (dispute.is_alone && dispute.from == origin && key != decided) theirs.push_back(key);
+    if (is_its_own(dispute) && key != decided) theirs.push_back(key);
   }
   for (const Key& key : theirs) {
     const auto open = open_.find(key);  // another one may have given it meanwhile
-    const bool nobody_else =
-        open != open_.end() && open->second.is_alone && !open->second.is_backed && !open->second.is_promised;
+    const bool nobody_else = open != open_.end() && is_its_own(open->second) && !open->second.is_backed &&
+                             !open->second.is_promised;
     if (nobody_else) close(key, co_await correct(key, std::nullopt));
   }
+}
+
+// What is deleted is so for ever; a hashtag that a post lacks may come back.
+WallTime Disputes::left_at(const Dispute& dispute, ErrorCode why) const {
+  if (dispute.left) return *dispute.left;
+  const WallTime told = dispute.entry.removed ? claim_of(dispute.entry).changed : WallTime();
+  if (why == ErrorCode::kNotFound) return told;
+  return std::min(belief::version_of(true, told).at, clock_.wall_now());
 }
 
 // What this node has becomes what the post's server says.
@@ -378,12 +463,12 @@ Task<Result<void>> Disputes::set_right(Dispute dispute, std::optional<HistoryEnt
   if (!mine || mine->taken_down) co_return Result<void>();
   HistoryEntry truth = *mine;
   truth.removed = !answer;
-  const WallTime left = dispute.left.value_or(dispute.entry.removed ? dispute.entry.changed : WallTime());
-  truth.changed = answer ? answer->changed : left;
+  truth.changed = answer ? answer->changed : left_at(dispute, answer.error().code);
   if (answer) truth.published = answer->published;
-  // Nothing is revived but what came by hearsay, or was put back later.
+  // Nothing is revived but what came by hearsay, or was put back later. A removal with a time of its own did
+  // not, though the post may have: this node was told of it since.
   const bool was_heard = mine->changed == kBeforeAll;
-  const bool is_hearsay = dispute.is_hearsay || was_heard;
+  const bool is_hearsay = was_heard || (dispute.is_hearsay && !mine->removed);
   const bool final = mine->removed && !is_hearsay && !(answer && truth.version() > mine->version());
   const bool is_unwanted = is_hearsay && answer && !answer->archive;
   // A removal that names somebody else than the author is of another post than this one.
@@ -403,6 +488,10 @@ Task<Result<void>> Disputes::set_right(Dispute dispute, std::optional<HistoryEnt
   // Gone, and somebody said so; or it never was there, or is by somebody else.
   const bool is_gone = dispute.removed && answer.error().code != ErrorCode::kConflict;
   if (!is_gone) co_return co_await correct(key, std::nullopt);
+  // Since when a post is there was heard as well as that it is.
+  const auto open = open_.find(key);
+  const bool is_own = open == open_.end() || open->second.is_promised || !is_hearsay;
+  if (!is_own) co_return co_await correct(key, std::move(truth));
   std::vector<HistoryEntry> tombstone{std::move(truth)};
   co_return co_await history_.put(std::move(tombstone));
 }

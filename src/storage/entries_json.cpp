@@ -10,6 +10,7 @@ json::array to_json(const std::vector<HistoryEntry>& entries, bool with_tag) {
     json::object item = {{"uri", entry.uri}, {"author", entry.author}, {"published", to_ms(entry.published)}};
     if (entry.removed) item["removed"] = true;
     if (entry.changed > WallTime()) item["updated"] = to_ms(entry.changed);
+    if (entry.changed == kBeforeAll) item["heard"] = true;
     if (with_tag) item["tag"] = entry.partition.name();
     list.push_back(std::move(item));
   }
@@ -29,10 +30,13 @@ Result<std::vector<HistoryEntry>> entries_from_json(const json::value* list,
     const auto published = json::get_int(item, "published");
     if (uri.empty() || !published || !partition)
       return fail(ErrorCode::kInvalid, "an entry lacks 'uri', 'published' or 'tag'");
-    entries.push_back(
-        {*std::move(partition), std::move(uri), json::text_of(item, "author"), WallTime(Duration(*published)),
-         json::get_flag(item, "removed"), false,
-         WallTime(Duration(std::max<Duration::rep>(0, json::get_int(item, "updated").value_or(0))))});
+    const bool removed = json::get_flag(item, "removed");
+    const WallTime changed(Duration(std::max<Duration::rep>(0, json::get_int(item, "updated").value_or(0))));
+    // A removal that its owner has only heard is final for nobody who reads this.
+    const bool is_heard_removal = removed && json::get_flag(item, "heard");
+    entries.push_back({*std::move(partition), std::move(uri), json::text_of(item, "author"),
+                       WallTime(Duration(*published)), removed, false,
+                       is_heard_removal ? kBeforeAll : changed});
   }
   return entries;
 }

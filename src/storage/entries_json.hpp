@@ -11,7 +11,8 @@
 
 namespace tagring::storage {
 
-// [{"uri","author","published" (ms),"removed"?,"updated"? (ms),"tag"?}].
+// [{"uri","author","published" (ms),"removed"?,"updated"? (ms),"heard"?,"tag"?}]. A removal is `heard` which
+// nobody answers for (kBeforeAll).
 json::array to_json(const std::vector<HistoryEntry>& entries, bool with_tag);
 // `of`: of all of them, whatever they say. kInvalid if something is malformed.
 Result<std::vector<HistoryEntry>> entries_from_json(

@@ -19,6 +19,14 @@ struct NewestFirst {
   bool operator()(const HistoryEntry& a, const HistoryEntry& b) const { return newer(a, b); }
 };
 
+// By place, the latest that is said of the post there, and of what is of the same time the first.
+using Merged = std::map<HistoryEntry, const HistoryEntry*, NewestFirst>;
+
+void merge(const HistoryEntry& entry, Merged* merged) {
+  const auto [place, fresh] = merged->emplace(entry, &entry);
+  if (place->second->version() < entry.version()) place->second = &entry;
+}
+
 // The oldest place that every replica with more to say has reached; nothing if that is all of history. A
 // replica that claims to have more, but shows nothing, cannot hold the others up.
 const HistoryEntry* horizon_of(const std::vector<HistoryPage>& replicas) {
@@ -63,14 +71,13 @@ bool newer(const HistoryEntry& a, const HistoryEntry& b) { return HistoryCursor:
 
 HistoryPage merge_pages(const std::vector<HistoryPage>& replicas, std::size_t limit, bool keep_removed) {
   const HistoryEntry* horizon = horizon_of(replicas);
-  std::map<HistoryEntry, belief::Version, NewestFirst> merged;  // to: the latest of all
+  Merged merged;
   HistoryPage result;
   for (const HistoryPage& page : replicas) {
     result.more = result.more || (page.more && !page.entries.empty());
     for (const HistoryEntry& entry : page.entries) {
       if (horizon != nullptr && newer(*horizon, entry)) continue;
-      auto [place, fresh] = merged.emplace(entry, entry.version());
-      place->second = std::max(place->second, entry.version());
+      merge(entry, &merged);
     }
   }
   const HistoryEntry* last = nullptr;
@@ -80,9 +87,8 @@ HistoryPage merge_pages(const std::vector<HistoryPage>& replicas, std::size_t li
       break;
     }
     last = &entry;
-    if (latest.removed && !keep_removed) continue;
-    result.entries.push_back(entry);
-    result.entries.back().removed = latest.removed;
+    if (latest->removed && !keep_removed) continue;
+    result.entries.push_back(*latest);
   }
   if (result.more && last != nullptr) result.next = HistoryCursor::of(*last);
   return result;
@@ -136,14 +142,13 @@ HistoryPage merge_newer_pages(const std::vector<HistoryPage>& replicas, std::siz
     const HistoryEntry& last = *std::ranges::min_element(page.entries, newer);
     if (horizon == nullptr || newer(*horizon, last)) horizon = &last;
   }
-  std::map<HistoryEntry, belief::Version, NewestFirst> merged;  // to: the latest of all
+  Merged merged;
   HistoryPage result;
   for (const HistoryPage& page : replicas) {
     result.more = result.more || (page.more && !page.entries.empty());
     for (const HistoryEntry& entry : page.entries) {
       if (horizon != nullptr && newer(entry, *horizon)) continue;
-      auto [place, fresh] = merged.emplace(entry, entry.version());
-      place->second = std::max(place->second, entry.version());
+      merge(entry, &merged);
     }
   }
   const HistoryEntry* last = nullptr;
@@ -153,7 +158,7 @@ HistoryPage merge_newer_pages(const std::vector<HistoryPage>& replicas, std::siz
       break;
     }
     last = &it->first;
-    if (!it->second.removed) result.entries.push_back(it->first);
+    if (!it->second->removed) result.entries.push_back(*it->second);
   }
   if (result.more && last != nullptr) result.next = HistoryCursor::of(*last);
   std::ranges::reverse(result.entries);

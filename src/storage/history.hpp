@@ -38,6 +38,8 @@ struct HistoryEntry {
   WallTime changed = {};  // see belief::version_of()
 
   [[nodiscard]] belief::Version version() const { return belief::version_of(removed, changed); }
+  // For ever; what was taken out has a time, and may be put back.
+  [[nodiscard]] bool is_deletion() const { return removed && changed == WallTime(); }
   friend bool operator==(const HistoryEntry&, const HistoryEntry&) = default;
 };
 
@@ -117,15 +119,15 @@ struct HistoryDay {
 // absent.
 std::vector<HistoryDay> merge_days(const std::vector<std::vector<HistoryDay>>& replicas);
 
-// The same of the parts that a history is divided into: posts are in one part each. (Authors are counted once
-// for each part in which they have posts.)
+// The same of the parts that a history is divided into: posts are in one part each, but while these merge.
+// (Authors are counted once for each part in which they have posts.)
 std::vector<HistoryDay> add_days(const std::vector<std::vector<HistoryDay>>& parts);
 
 // Merges pages of replicas, each asked with the same cursor and limit: an entry is there if any replica has
 // it and none has a later tombstone for it; tombstones are dropped unless `keep_removed`. Only entries that
 // every replica with more to say has reached are returned, so that nothing is skipped by the next cursor. At
 // most `limit`; perhaps none although there is more, when all that was reached is removed. Of entries that
-// differ the first replica's is taken.
+// differ the latest is taken, and of those of the same time the first replica's.
 HistoryPage merge_pages(const std::vector<HistoryPage>& replicas, std::size_t limit, bool keep_removed);
 
 // The same of pages that were read towards newer posts (HistoryStore::page_after): only entries that every

@@ -17,7 +17,7 @@ namespace tagring::storage {
 namespace {
 
 constexpr std::size_t kLooksAtOnce = 16;
-// A reader waits no longer for posts about which owners differ.
+// For posts about which owners differ, a reader waits no longer than for those that are looked at by then.
 constexpr Duration kLooksFor = std::chrono::seconds(8);
 
 // An owner that does would count as several.
@@ -103,7 +103,7 @@ bool HistoryService::is_at_rest(unsigned number) const {
 }
 
 // Once more after a new look-up, if the owner has changed or does not answer. Not for a part of which it says
-// that it has none and that may be invented: there could be hundreds of them.
+// that it has none and that may be invented: there could be hundreds of them, so ask_part does that once.
 template <class T>
 Task<Result<T>> HistoryService::ask_copy(RingId position, ring::Contact owner,
                                          redundancy::Partition partition, Ask<T> ask) {
@@ -141,8 +141,22 @@ Task<Result<std::vector<T>>> HistoryService::ask_part(Tag tag, unsigned number, 
     failure = answer.error().message;
     strangers += answer.error().code == ErrorCode::kNotOwner ? 1 : 0;
   }
+  const RingId first = redundancy::partition_key(tag.key(), number);
+  if (good.empty() && strangers > 0 && !is_at_rest(number)) {
+    // They may have had it until just now.
+    rings_.of(Ring::kStorage).forget_route(first);
+    const Result<ring::Owner> now = co_await rings_.of(Ring::kStorage).find_owner(first);
+    const bool is_other =
+        now && !origins.contains(now->contact.origin()) && !rings_.is_blocked(now->contact.host);
+    if (is_other) {
+      redundancy::Partition partition{tag, number};
+      Result<T> answer = co_await ask(now->contact, std::move(partition));
+      if (answer) good.push_back(std::move(*answer));
+    }
+  }
   // That there are so many parts may be what a single owner says: where one knows nothing of a part, and none
-  // has anything of it, the others are read without.
+  // has anything of it, the others are read without. (Were one that is silent believed more, liars could stop
+  // every reader.)
   const bool is_invented = strangers > 0 && !is_at_rest(number);
   if (good.empty() && !is_invented)
     co_return fail(ErrorCode::kUnavailable, "no replica of the tag answered: " + failure);
@@ -222,12 +236,12 @@ Task<std::vector<HistoryPage>> HistoryService::cross_check(Tag tag, Wish wish,
     std::map<std::string, std::vector<Disagreement>> by_host;  // no server is asked for two things at once
     for (Disagreement& one : open) by_host[host_of(one.entry.uri)].push_back(std::move(one));
     std::vector<Task<std::vector<Looked>>> looks;
-    for (auto& [host, of_host] : by_host) looks.push_back(look_at_all(tag, std::move(of_host)));
+    for (auto& [host, of_host] : by_host) looks.push_back(look_at_all(tag, std::move(of_host), end));
     const std::vector<std::vector<Looked>> seen = co_await all_of(std::move(looks));
     for (const Looked& looked : seen | std::views::join) {
       for (const Answered& answer : answers) {
-        const std::optional<bool> right = is_right(answer.page, looked.uri, looked.verdict.truth);
-        if (right && looked.verdict.is_certain) origins_.standing().note(answer.owner, looked.uri, *right);
+        const std::optional<bool> right = is_right(answer.page, looked.uri, looked.verdict);
+        if (right) origins_.standing().note(answer.owner, looked.uri, *right);
       }
       verdicts[looked.uri] = looked.verdict;
     }
@@ -240,9 +254,15 @@ Task<std::vector<HistoryPage>> HistoryService::cross_check(Tag tag, Wish wish,
 }
 
 Task<std::vector<HistoryService::Looked>> HistoryService::look_at_all(Tag tag,
-                                                                      std::vector<Disagreement> of_host) {
+                                                                      std::vector<Disagreement> of_host,
+                                                                      Instant end) {
   std::vector<Looked> all;
-  for (Disagreement& one : of_host) all.push_back(co_await look(tag, std::move(one)));
+  for (Disagreement& one : of_host) {
+    if (clock_.now() >= end)
+      all.push_back({one.entry.uri, as_most_say(one)});
+    else
+      all.push_back(co_await look(tag, std::move(one)));
+  }
   co_return all;
 }
 
@@ -260,7 +280,10 @@ Task<HistoryService::Looked> HistoryService::look(Tag tag, Disagreement disagree
     entry.published = answer->published;
     co_return Looked{entry.uri, {entry}};
   }
-  if (belief::is_refuted(answer.error().code)) co_return Looked{entry.uri, {std::nullopt}};
+  const ErrorCode why = answer.error().code;
+  if (belief::is_refuted(why))
+    co_return Looked{entry.uri,
+                     {std::nullopt, /*is_certain=*/true, /*is_everywhere=*/why != ErrorCode::kConflict}};
   co_return Looked{entry.uri, as_most_say(disagreement)};
 }
 
@@ -329,10 +352,7 @@ Task<HttpResponse> HistoryService::answer(HttpRequest request) {
   answer["entries"] = to_json(page->entries, false);
   answer["more"] = page->more;
   if (page->kept_from != WallTime{}) answer["kept_from"] = to_ms(page->kept_from);
-  HttpResponse response;
-  response.headers.add("Content-Type", "application/json");
-  response.body = json::serialize(answer);
-  co_return response;
+  co_return json_response(answer);
 }
 
 // --- days --------------------------------------------------------------------------------------------------
@@ -392,12 +412,9 @@ Task<HttpResponse> HistoryService::answer_days(HttpRequest request) {
   for (const HistoryDay& day : *days) {
     list.push_back(json::object{{"day", date(day.day)}, {"posts", day.posts}, {"authors", day.authors}});
   }
-  HttpResponse response;
-  response.headers.add("Content-Type", "application/json");
   json::object answer = kept_.news({partition->tag});
   answer["days"] = std::move(list);
-  response.body = json::serialize(answer);
-  co_return response;
+  co_return json_response(answer);
 }
 
 }  // namespace tagring::storage

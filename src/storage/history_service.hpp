@@ -100,7 +100,7 @@ class HistoryService {
   Task<Result<Answered>> ask_by_name(ring::Contact owner, redundancy::Partition partition, Wish wish);
   Task<std::vector<HistoryPage>> cross_check(Tag tag, Wish wish, std::vector<Answered> answers);
   void leave_out_doubtful(std::vector<Answered>* answers) const;
-  Task<std::vector<Looked>> look_at_all(Tag tag, std::vector<Disagreement> of_host);
+  Task<std::vector<Looked>> look_at_all(Tag tag, std::vector<Disagreement> of_host, Instant end);
   Task<Looked> look(Tag tag, Disagreement disagreement);
   [[nodiscard]] static Verdict as_most_say(const Disagreement& disagreement);
   void hide(HistoryPage& page) const;

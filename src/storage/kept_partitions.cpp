@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <ranges>
 
 #include "http/url.hpp"
 #include "redundancy/asked_tag.hpp"
@@ -9,26 +10,37 @@
 namespace tagring::storage {
 namespace {
 
-constexpr std::size_t kSetsMax = 100'000;
+constexpr int kLookedAt = 4;  // sets that may go, each time there is no room
 // Sets rest for a minute before they change again (StoragePolicy); clocks may differ, and so may what is
 // heard.
 constexpr Duration kChangesEvery = std::chrono::seconds(10);
 
 }  // namespace
 
-KeptPartitions::KeptPartitions(HistoryStore& history, redundancy::StorageHints& hints,
-                               overlay::RingService& rings, const Runtime& runtime, std::size_t rows)
-    : history_(history),
+KeptPartitions::KeptPartitions(Disputes& disputes, redundancy::StorageHints& hints,
+                               overlay::RingService& rings, const Runtime& runtime, std::size_t rows,
+                               std::size_t sets_max)
+    : disputes_(disputes),
+      history_(disputes.history()),
       hints_(hints),
       rings_(rings),
       clock_(runtime.clock),
+      signed_time_(runtime.clock),
       log_(runtime.log),
       rows_(rows),
+      sets_max_(sets_max),
       tasks_(runtime.executor) {}
 
 Task<Result<void>> KeptPartitions::load() {
   CO_TRY(std::vector<redundancy::StorageSet> sets, co_await history_.sets());
   for (redundancy::StorageSet& set : sets) {
+    // It may have been written when the network kept fewer at rest.
+    set.replicas = std::max(set.replicas, at_rest());
+    set.read_factor = std::max(set.read_factor, set.replicas);
+    if (!hints_.is_sound(set.replicas, set.read_factor)) {
+      log_.warn("storage_set_left_out", {{"tag", set.tag.canonical()}});
+      continue;
+    }
     hints_.keep(set);
     Tag tag = set.tag;
     kept_.insert_or_assign(std::move(tag), Kept{std::move(set), clock_.now(), true});
@@ -71,27 +83,50 @@ Result<void> KeptPartitions::check_version(const redundancy::StorageSet& set) co
 Task<Result<void>> KeptPartitions::adopt(redundancy::StorageSet set) {
   CO_TRY_VOID(check_version(set));
   set.at = std::min(set.at, clock_.wall_now());  // or no version could follow for as long
-  const auto it = kept_.find(set.tag);
-  if (it == kept_.end() && kept_.size() >= kSetsMax)
-    co_return fail(ErrorCode::kTooLarge, "too many hashtags with other sets than at rest");
   const Tag tag = set.tag;
+  if (!kept_.contains(tag) && kept_.size() >= sets_max_) {
+    CO_TRY_VOID(co_await make_room());
+  }
+  const auto it = kept_.find(tag);
   // Who brings what is known again is told that it is on disk, so it has to be: it may have failed before.
   if (it != kept_.end() && !redundancy::supersedes(set, it->second.set)) co_return co_await write_down(tag);
-  log_.info("storage_set", {{"tag", tag.canonical()},
-                            {"version", std::to_string(set.version)},
-                            {"replicas", std::to_string(set.replicas)},
-                            {"reach", std::to_string(set.read_factor)}});
+  log_.debug("storage_set", {{"tag", tag.canonical()},
+                             {"version", std::to_string(set.version)},
+                             {"replicas", std::to_string(set.replicas)},
+                             {"reach", std::to_string(set.read_factor)}});
   const bool has_merged = set.replicas == set.read_factor;
   // Partitions that were handed over take posts again.
   const bool grows = it != kept_.end() && set.replicas > it->second.set.replicas;
-  if (grows)
-    std::erase_if(handed_, [&](const redundancy::Partition& partition) { return partition.tag == tag; });
-  // From here on posts are taken by it; whoever asks is told only when it is on disk.
+  if (grows) handed_.erase(tag);
+  // From here on partitions beyond it take no posts, and senders are told to go by it; whoever asks is told
+  // only when it is on disk.
   hints_.keep(set);
   kept_.insert_or_assign(tag, Kept{std::move(set), clock_.now(), false});
   CO_TRY_VOID(co_await write_down(tag));
   if (has_merged) tasks_.spawn("drop_handed", drop_handed(tag));
   co_return Result<void>();
+}
+
+// Of a hashtag of which nothing is stored here nobody misses the set, which may be made up: whoever
+// coordinates it tells it again.
+Task<Result<void>> KeptPartitions::make_room() {
+  for (int looked = 0; looked < kLookedAt && !kept_.empty(); ++looked) {
+    auto next = looked_at_ ? kept_.upper_bound(*looked_at_) : kept_.begin();
+    if (next == kept_.end()) next = kept_.begin();
+    looked_at_ = next->first;
+    const redundancy::StorageSet set = next->second.set;
+    CO_TRY(const bool is_empty, co_await stores_nothing(set));
+    if (is_empty) co_return co_await forget(set);
+  }
+  co_return fail(ErrorCode::kTooLarge, "too many hashtags with other sets than at rest");
+}
+
+Task<Result<bool>> KeptPartitions::stores_nothing(redundancy::StorageSet set) {
+  for (const unsigned number : redundancy::partitions_of_set(copies(), set.read_factor)) {
+    CO_TRY(const double bytes, co_await bytes_of(set.tag, number));
+    if (bytes > 0) co_return false;
+  }
+  co_return true;
 }
 
 Task<Result<void>> KeptPartitions::write_down(Tag tag) {
@@ -109,8 +144,9 @@ Task<Result<void>> KeptPartitions::forget(redundancy::StorageSet set) {
     co_return fail(ErrorCode::kConflict, "another set is kept meanwhile");
   // First here: what is adopted while the disk is at work is not to be lost with it.
   kept_.erase(known);
+  handed_.erase(set.tag);
   hints_.keep_nothing(set.tag);
-  log_.info("storage_set_forgotten", {{"tag", set.tag.canonical()}});
+  log_.debug("storage_set_forgotten", {{"tag", set.tag.canonical()}});
   CO_TRY_VOID(co_await history_.drop_set(set));
   co_return Result<void>();
 }
@@ -190,12 +226,15 @@ Result<void> KeptPartitions::check_serving(const Tag& tag) const {
 Result<std::vector<unsigned>> KeptPartitions::partitions_for(const Tag& tag, const std::string& uri,
                                                              bool removal) const {
   const redundancy::StorageSet set = of(tag);
-  std::vector<unsigned> partitions = {redundancy::partition_of_post(uri, copies(), set.replicas)};
-  if (removal) partitions = redundancy::partitions_of_post(uri, copies(), at_rest(), set.read_factor);
+  // Not only where the post belongs by this set: the owner there may know nothing of it, and refuse it.
+  // Readers look at all of these.
+  const std::vector<unsigned> partitions =
+      redundancy::partitions_of_post(uri, copies(), at_rest(), removal ? set.read_factor : set.replicas);
   std::vector<unsigned> here;
-  for (const unsigned number : partitions) {
+  for (const unsigned number : std::views::reverse(partitions)) {
     const Result<void> serving = check(tag, number);
     if (serving) here.push_back(number);
+    if (serving && !removal) break;
     if (!serving && serving.error().code == ErrorCode::kBusy) return std::unexpected(serving.error());
   }
   if (here.empty())
@@ -237,39 +276,56 @@ Task<Result<double>> KeptPartitions::bytes_of(Tag tag, unsigned number) {
   co_return is_there ? static_cast<double>(weights.front().entries * HistoryStore::kBytesOfEntry) : 0;
 }
 
-Task<Result<void>> KeptPartitions::copy(redundancy::Partition from, redundancy::Partition to) {
+Task<Result<void>> KeptPartitions::copy(redundancy::Partition from, redundancy::Partition to,
+                                        std::size_t sources) {
+  const std::size_t enough = Disputes::enough_of(sources);
   std::optional<HistoryCursor> after;
   for (;;) {
     CO_TRY(HistoryPage page, co_await history_.page(from, after, rows_));
     if (page.entries.empty()) break;
     after = HistoryCursor::of(page.entries.back());
-    for (HistoryEntry& entry : page.entries) entry.partition = to;
-    CO_TRY_VOID(co_await history_.put(std::move(page.entries)));
+    std::vector<HistoryEntry> own;
+    std::vector<HistoryEntry> heard;
+    for (HistoryEntry& entry : page.entries) {
+      std::vector<HistoryEntry>& with = disputes_.is_hearsay(entry) ? heard : own;
+      with.push_back(std::move(entry));
+      with.back().partition = to;
+    }
+    CO_TRY_VOID(co_await history_.put(std::move(own)));
+    CO_TRY_VOID(co_await disputes_.adopt(std::move(heard), Disputes::kNobody, enough));
     if (!page.more) break;
   }
-  note_handed(std::move(from));
+  note_handed(from);
   co_return Result<void>();
 }
 
-void KeptPartitions::leave_out_moved(std::vector<HistoryEntry>* entries) const {
-  std::erase_if(*entries, [this](const HistoryEntry& entry) { return !is_read(entry.partition); });
+void KeptPartitions::leave_out_misplaced(std::vector<HistoryEntry>* entries) const {
+  std::erase_if(*entries, [this](const HistoryEntry& entry) {
+    return !is_read(entry.partition) ||
+           !redundancy::may_be_in_partition(entry.uri, entry.partition.number, copies());
+  });
+}
+
+void KeptPartitions::note_handed(const redundancy::Partition& partition) {
+  // Nothing else is dropped, and a member may ask for any number of hashtags that there are not.
+  if (kept_.contains(partition.tag)) handed_[partition.tag].insert(partition.number);
 }
 
 // Partitions that others have taken up, and that nobody reads any more.
 Task<void> KeptPartitions::drop_handed(Tag tag) {
+  const auto handed = handed_.find(tag);
+  if (handed == handed_.end()) co_return;
   std::vector<redundancy::Partition> gone;
-  for (const redundancy::Partition& partition : handed_) {
-    if (partition.tag == tag && !is_read(partition)) gone.push_back(partition);
-  }
-  for (const redundancy::Partition& partition : gone) {
-    handed_.erase(partition);
-    co_await drop(partition);
-  }
+  for (const unsigned number : handed->second) gone.emplace_back(tag, number);
+  std::erase_if(gone, [this](const redundancy::Partition& partition) { return is_read(partition); });
+  for (const redundancy::Partition& partition : gone) handed->second.erase(partition.number);
+  if (handed->second.empty()) handed_.erase(handed);
+  for (const redundancy::Partition& partition : gone) co_await drop(partition);
 }
 
 Task<void> KeptPartitions::drop(redundancy::Partition partition) {
   while (!is_read(partition)) {
-    const Result<std::size_t> dropped = co_await history_.forget(partition, rows_, clock_.wall_now());
+    const Result<std::size_t> dropped = co_await history_.forget(partition, rows_, signed_time_.now());
     if (!dropped || *dropped < rows_) break;
   }
 }

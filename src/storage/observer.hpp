@@ -1,6 +1,7 @@
 // What the storage role asks of the rest of the node. The node itself implements it (node/wiring.hpp).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -15,13 +16,13 @@ namespace tagring::storage {
 class Observer {
  public:
   virtual ~Observer() = default;
-  // Fetches a partition's entries from another owner that keeps at least that version, and puts them into the
-  // other partition.
+  // Fetches a partition's entries from another owner that keeps at least that version, one of so many sources
+  // that are asked, and adopts them into the other partition (Disputes).
   virtual Task<Result<void>> fetch_partition(std::string origin, ring::Contact requester,
                                              redundancy::Partition from, redundancy::Partition to,
-                                             std::uint64_t version) = 0;
-  // Whether readers get to see it: neither its author nor its hashtag is blocked here, and it was not taken
-  // down.
+                                             std::uint64_t version, std::size_t sources) = 0;
+  // Whether readers get to see it: neither its author nor its hashtag is blocked here, its author blocks
+  // neither the hashtag's actor nor this node, and it was not taken down.
   [[nodiscard]] virtual bool is_shown(const HistoryEntry& entry) const = 0;
 };
 

@@ -1,5 +1,6 @@
 #include "storage/reconcile.hpp"
 
+#include <algorithm>
 #include <deque>
 
 namespace tagring::storage {
@@ -16,6 +17,21 @@ std::vector<HourRange> ranges_of(const std::vector<HourDigest>& digests) {
   std::vector<HourRange> ranges;
   for (const HourDigest& digest : digests) ranges.push_back(digest.range);
   return ranges;
+}
+
+// One difference of a range, in order, and of all of them as many posts as an answer has.
+Result<void> check_answer(const std::vector<Difference>& differences, std::size_t ranges,
+                          const CompareLimits& limits) {
+  std::size_t next = 0;
+  std::size_t entries = 0;
+  for (const Difference& difference : differences) {
+    if (difference.index < next || difference.index >= ranges)
+      return fail(ErrorCode::kInvalid, "an answer to no question, or a second one");
+    next = difference.index + 1;
+    entries += difference.entries.size();
+  }
+  if (entries > limits.entries) return fail(ErrorCode::kInvalid, "a replica sends more than an answer has");
+  return {};
 }
 
 // Parts must follow each other and be smaller than the whole, or a search among them need not end.
@@ -91,6 +107,16 @@ Task<Result<void>> open_range(HistoryStore& store, HourRange range, std::deque<C
   co_return Result<void>();
 }
 
+// Or one question could have the same hours read again and again.
+Result<void> check_apart(std::vector<HourRange> ranges) {
+  std::ranges::sort(ranges, {}, &HourRange::first);
+  for (std::size_t i = 1; i < ranges.size(); ++i) {
+    if (ranges[i].first <= ranges[i - 1].last)
+      return fail(ErrorCode::kInvalid, "ranges of one question overlap");
+  }
+  return {};
+}
+
 }  // namespace
 
 Task<Result<std::vector<Difference>>> compare(HistoryStore& store, std::vector<Comparison> asked,
@@ -98,6 +124,7 @@ Task<Result<std::vector<Difference>>> compare(HistoryStore& store, std::vector<C
   if (asked.size() > limits.ranges) co_return fail(ErrorCode::kTooLarge, "too many ranges in one question");
   std::vector<HourRange> ranges;
   for (const Comparison& comparison : asked) ranges.push_back(comparison.own.range);
+  CO_TRY_VOID(check_apart(ranges));
   CO_TRY(const std::vector<HourDigest> own, co_await store.digests(std::move(ranges), since));
   std::vector<Difference> differences;
   std::size_t room = limits.entries;
@@ -140,8 +167,8 @@ Task<Result<Reconciled>> reconcile(HistoryStore& store, HourRange range, std::in
     CO_TRY(const std::vector<HourDigest> own, co_await store.digests(std::move(ranges), since));
     for (std::size_t i = 0; i < asked.size(); ++i) asked[i].own = own[i];
     CO_TRY(std::vector<Difference> differences, co_await ask(asked));
+    CO_TRY_VOID(check_answer(differences, asked.size(), limits));
     for (Difference& difference : differences) {
-      if (difference.index >= asked.size()) co_return fail(ErrorCode::kInvalid, "an answer to no question");
       const Comparison& question = asked[difference.index];
       if (difference.later) {
         open.push_back(question);

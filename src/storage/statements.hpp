@@ -3,6 +3,7 @@
 // are signed with the key of the node's actor, and anybody can check them.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,6 +18,19 @@
 namespace tagring::storage {
 
 std::string_view ring_name(Ring ring);
+
+// When an owner says what it signs, and since when it has a partition. Never the same twice and never earlier
+// than before, although clocks are set back: who shows two statements relies on their order. Taken after a
+// write for what says that it is done, and before a read for what says that something is not there.
+class SignedTime {
+ public:
+  explicit SignedTime(const Clock& clock) : clock_(clock) {}
+  [[nodiscard]] WallTime now() { return last_ = std::max(clock_.wall_now(), last_ + Duration(1)); }
+
+ private:
+  const Clock& clock_;
+  WallTime last_{};
+};
 
 // --- receipts ------------------------------------------------------------------------------------------
 

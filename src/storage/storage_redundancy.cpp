@@ -12,9 +12,23 @@ namespace {
 using redundancy::Partition;
 
 constexpr Duration kTellAgain = std::chrono::minutes(5);  // owners that are new
+constexpr Duration kGiveUp = std::chrono::minutes(5);     // a set that not all owners take
 constexpr Duration kConfirmEvery = std::chrono::minutes(10);
 constexpr std::ptrdiff_t kConfirmMost = 4;  // sets in one round of the upkeep
-constexpr double kRoom = 4;                 // places that a set may have for each that the ring seems to have
+// Whoever has not given all of a part after that is left out, if most owners of the part have: it may be a
+// liar without end, or have blocked this node.
+constexpr Duration kMergePatience = std::chrono::hours(1);
+constexpr double kRoom = 4;  // places that a set may have for each that the ring seems to have
+
+// Both are in order.
+template <class T>
+void forget_others(const std::vector<Tag>& tags, std::map<Tag, T>* by_tag) {
+  auto kept = tags.begin();
+  std::erase_if(*by_tag, [&](const auto& known) {
+    while (kept != tags.end() && *kept < known.first) ++kept;
+    return kept == tags.end() || known.first < *kept;
+  });
+}
 
 }  // namespace
 
@@ -95,6 +109,10 @@ Task<Result<void>> StorageRedundancy::change(Tag tag, Change change, std::uint64
   CO_TRY(const redundancy::StorageSet next, policy_.changed(latest, change, widest, clock_.wall_now()));
   CO_TRY_VOID(co_await kept_.adopt(next));
   made_[next.tag] = next.version;
+  log_.info("storage_set_changed", {{"tag", next.tag.canonical()},
+                                    {"version", std::to_string(next.version)},
+                                    {"replicas", std::to_string(next.replicas)},
+                                    {"reach", std::to_string(next.read_factor)}});
   co_await spread(tag, std::max(widest, next.read_factor));
   co_return Result<void>();
 }
@@ -149,7 +167,7 @@ Task<void> StorageRedundancy::consider_doubling(Tag tag, unsigned partition, dou
     const Result<ring::Owner> owner = co_await kept_.ring().find_owner(kept_.key(tag, partition, copy));
     if (!owner || owner->contact.origin() == origin) continue;
     const Result<Report> other = co_await ask(owner->contact, tag);
-    wanted = other && redundancy::StoragePolicy::confirms(*other, partition, bytes);
+    wanted = other && policy_.confirms(*other, set.replicas, partition, bytes);
     break;
   }
   if (wanted) {
@@ -177,15 +195,26 @@ Task<void> StorageRedundancy::finish_merge(Tag tag) {
   if (!done) log_.debug("storage_not_merged", {{"tag", tag.canonical()}, {"because", done.error().message}});
 }
 
+// Owners may see a smaller ring, and refuse a set that others have taken. The next smaller one is taken by
+// those and these, and all that was put beyond it is taken up.
+Task<void> StorageRedundancy::give_up(Tag tag) {
+  const redundancy::StorageSet set = kept_.of(tag);
+  if (kept_.age(tag) < kGiveUp || set.replicas <= kept_.at_rest()) co_return;
+  log_.info("storage_set_not_taken", {{"tag", tag.canonical()}, {"replicas", std::to_string(set.replicas)}});
+  const Result<void> done = co_await change(tag, Change::kHalve, set.version);
+  if (!done) log_.debug("storage_not_halved", {{"tag", tag.canonical()}, {"because", done.error().message}});
+}
+
 Task<void> StorageRedundancy::tend(Tag tag) {
   using Step = redundancy::StoragePolicy::Step;
   const redundancy::StorageSet set = kept_.of(tag);
   const Step step = policy_.next_step(set, rested(tag));
   const auto told = told_.find(tag);
-  const bool is_known = told != told_.end() && told->second.version == set.version &&
-                        clock_.now() - told->second.at < kTellAgain;
+  const bool was_known = told != told_.end() && told->second.version == set.version;
+  const bool is_known = was_known && clock_.now() - told->second.at < kTellAgain;
   if (!is_known) {
-    co_await spread(tag, std::min(redundancy::kRelaysMax, set.read_factor * 2));
+    const bool complete = co_await spread(tag, std::min(redundancy::kRelaysMax, set.read_factor * 2));
+    if (!complete && !was_known) co_await give_up(tag);
   } else if (step == Step::kFinishMerge) {
     co_await finish_merge(tag);
   } else if (step == Step::kTryToHalve) {
@@ -204,13 +233,23 @@ Task<void> StorageRedundancy::upkeep() {
     const std::set<Partition> written = std::exchange(written_, {});
     for (const Partition& partition : written) co_await look_at(partition);
     const std::vector<Tag> tags = kept_.tags();
+    // What was known of a set goes with it: a member can make up any number of them, one after the other.
+    forget_others(tags, &merged_);
+    forget_others(tags, &swept_);
+    forget_others(tags, &told_);
+    forget_others(tags, &made_);
+    forget_others(tags, &confirmed_);
     co_await confirm_some(tags);
     for (const Tag& tag : tags) {
       const redundancy::StorageSet set = kept_.of(tag);
       const bool is_merging = policy_.state(set) == State::kMerging;
-      if (is_merging) co_await merge(tag);
-      const bool is_over =
-          !is_merging && swept_[tag] != set.version && kept_.age(tag) > options_.policy.cooldown;
+      const bool merges = is_merging && merging_.insert(tag).second;
+      if (merges) tasks_.spawn("merge", merge(tag));
+      const auto swept_before = swept_.find(tag);
+      const bool is_swept = swept_before != swept_.end() && swept_before->second == set.version;
+      // One that was forgotten a moment ago has no age: what was put beyond it does not go at once.
+      const bool is_kept = set.version > 0;
+      const bool is_over = is_kept && !is_merging && !is_swept && kept_.age(tag) > options_.policy.cooldown;
       if (is_over) {
         // What is beyond the read factor for so long goes, also if this node did not see it fetched, or has
         // forgotten that: all owners that stay have fetched from all that went.
@@ -298,49 +337,77 @@ Task<void> StorageRedundancy::confirm(Tag tag) {
   if (forgotten && latest->set.version > 0) co_await kept_.adopt(latest->set);
 }
 
+// Of a set of that version.
+StorageRedundancy::Merged& StorageRedundancy::merged(const Tag& tag, std::uint64_t version) {
+  Merged& merged = merged_[tag];
+  if (merged.version != version) merged = Merged{version, {}, {}, clock_.now()};
+  return merged;
+}
+
 // Takes up what owners have that do not belong to the smaller set any more.
 Task<void> StorageRedundancy::merge(Tag tag) {
   const redundancy::StorageSet set = kept_.of(tag);
   for (const unsigned partition : redundancy::partitions_of_set(kept_.copies(), set.replicas)) {
-    auto& [version, into] = merged_[set.tag];
-    if (version != set.version) into.clear();
-    version = set.version;
-    if (into.contains(partition) || !kept_.check(tag, partition)) continue;
+    if (merged(tag, set.version).into.contains(partition) || !kept_.check(tag, partition)) continue;
     bool complete = true;
     for (const unsigned other : policy_.taken_up_by(partition, set)) {
-      if (complete) complete = co_await take_up(tag, partition, other, set.version);
+      const bool taken = co_await take_up(tag, partition, other, set.version);
+      complete = complete && taken;
     }
-    if (!complete || kept_.of(set.tag).version != set.version) co_return;
-    merged_[set.tag].into.insert(partition);
+    if (kept_.of(tag).version != set.version) break;
+    if (complete) merged(tag, set.version).into.insert(partition);
   }
+  merging_.erase(tag);
 }
 
-// From all owners of the partition: one of them may lack what another has.
-Task<bool> StorageRedundancy::take_up(Tag tag, unsigned partition, unsigned from, std::uint64_t version) {
-  const Partition to{tag, partition};
-  const Partition source{tag, from};
-  std::set<std::string> asked;
+// From all owners of the partition: one of them may lack what another has, or lie. What is here already needs
+// nobody else to say so.
+Task<bool> StorageRedundancy::take_up(Tag tag, unsigned into, unsigned from, std::uint64_t version) {
+  std::map<std::string, RingId> owners;  // by origin: where one stands
+  std::size_t unknown = 0;
   for (unsigned copy = 0; copy < kept_.copies(); ++copy) {
     const RingId place = kept_.key(tag, from, copy);
     const Result<ring::Owner> owner = co_await kept_.ring().find_owner(place);
-    if (!owner) co_return false;
-    const std::string origin = owner->contact.origin();
-    if (!asked.insert(origin).second) continue;
-    const ring::Vserver* own = kept_.vserver_of(tag, partition);
-    if (own == nullptr) co_return false;
-    Result<void> taken;
-    if (origin == calls_.own_origin()) {
-      taken = co_await kept_.copy(source, to);
-    } else {
-      const ring::Contact requester = own->self();
-      taken = co_await observer_.fetch_partition(origin, requester, source, to, version);
-    }
-    if (!taken) {
-      kept_.ring().forget_route(place);
-      log_.debug("storage_not_taken_up", {{"tag", source.name()}, {"because", taken.error().message}});
-      co_return false;
+    if (owner)
+      owners.try_emplace(owner->contact.origin(), place);
+    else
+      ++unknown;
+  }
+  const std::size_t sources = owners.size() + unknown;
+  std::size_t read = 0;
+  for (const bool own : {true, false}) {
+    for (const auto& [origin, place] : owners) {
+      if (own != (origin == calls_.own_origin())) continue;
+      const bool taken =
+          co_await take_up_from(Partition{tag, into}, Partition{tag, from}, origin, version, sources);
+      if (kept_.of(tag).version != version) co_return false;
+      if (!taken) kept_.ring().forget_route(place);
+      read += taken ? 1 : 0;
     }
   }
+  const bool is_late = clock_.now() - merged(tag, version).begun >= kMergePatience;
+  co_return read == sources || (is_late && 2 * read > sources);
+}
+
+Task<bool> StorageRedundancy::take_up_from(Partition into, Partition from, std::string origin,
+                                           std::uint64_t version, std::size_t sources) {
+  const Tag tag = into.tag;
+  const Merged::Read read{into.number, from.number, origin};
+  if (merged(tag, version).read.contains(read)) co_return true;
+  const ring::Vserver* own = kept_.vserver_of(tag, into.number);
+  if (own == nullptr) co_return false;
+  Result<void> taken;
+  if (origin == calls_.own_origin()) {
+    taken = co_await kept_.copy(from, into, sources);
+  } else {
+    const ring::Contact requester = own->self();
+    taken = co_await observer_.fetch_partition(origin, requester, from, into, version, sources);
+  }
+  if (!taken) {
+    log_.debug("storage_not_taken_up", {{"tag", from.name()}, {"because", taken.error().message}});
+    co_return false;
+  }
+  if (kept_.of(tag).version == version) merged(tag, version).read.insert(read);
   co_return true;
 }
 
@@ -367,14 +434,11 @@ Task<HttpResponse> StorageRedundancy::answer(HttpRequest request) {
     answer = own ? Result<json::object>(to_json(*own)) : std::unexpected(own.error());
   }
   if (!answer) co_return error_response(answer.error());
-  HttpResponse response;
-  response.headers.add("Content-Type", "application/json");
-  response.body = json::serialize(*answer);
-  co_return response;
+  co_return json_response(*answer);
 }
 
-// From nodes that are blocked here as well: it moves nothing, and as long as one owner has not heard of a set
-// it changes for nobody (docs/protocol.md, 4.4).
+// From nodes that are blocked here as well: it moves nothing, and a set that some owners have not heard of
+// stops nothing (docs/protocol.md, 4.4).
 Task<Result<json::object>> StorageRedundancy::act(json::object request, std::string origin) {
   CO_TRY(const Tag tag, Tag::parse(json::text_of(request, "tag")));
   const std::string action = json::text_of(request, "action");
@@ -398,8 +462,8 @@ Task<Result<void>> StorageRedundancy::hear_double(json::object request, Tag tag,
   const auto number = json::get_int(request, "slot");
   const auto copy = json::get_int(request, "copy");
   const auto bytes = json::get_int(request, "octets");
-  if (!number || !copy || !bytes || *number < 0 || *number >= redundancy::kPartitionsMax || *copy < 0 ||
-      *copy >= kept_.copies())
+  if (!number || !copy || !bytes || *bytes < 0 || *number < 0 || *number >= redundancy::kPartitionsMax ||
+      *copy < 0 || *copy >= kept_.copies())
     co_return fail(ErrorCode::kInvalid, "'slot', 'copy' or 'octets' is not as it should be");
   if (!is_coordinator(tag)) co_return fail(ErrorCode::kNotOwner, "this node does not own the hashtag's key");
   const auto partition = static_cast<unsigned>(*number);

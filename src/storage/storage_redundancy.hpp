@@ -14,6 +14,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "base/log.hpp"
@@ -58,6 +59,10 @@ class StorageRedundancy {
   struct Merged {
     std::uint64_t version = 0;  // of the set
     std::set<unsigned> into;    // partitions that are complete
+    using Read =
+        std::tuple<unsigned, unsigned, std::string>;  // into which partition, from which, of which owner
+    std::set<Read> read;                              // to its end
+    Instant begun;
   };
   // A version that all owners have, and since when.
   struct Told {
@@ -69,6 +74,7 @@ class StorageRedundancy {
   Task<Result<void>> change(Tag tag, Change change, std::uint64_t from_version);
   Task<bool> spread(Tag tag, unsigned widest);
   Task<void> tend(Tag tag);
+  Task<void> give_up(Tag tag);
   Task<void> try_to_halve(Tag tag);
   Task<void> finish_merge(Tag tag);
   Task<void> consider_doubling(Tag tag, unsigned partition, double bytes, std::string origin);
@@ -85,6 +91,9 @@ class StorageRedundancy {
   Task<void> confirm(Tag tag);
   Task<void> merge(Tag tag);
   Task<bool> take_up(Tag tag, unsigned into, unsigned from, std::uint64_t version);
+  Task<bool> take_up_from(redundancy::Partition into, redundancy::Partition from, std::string origin,
+                          std::uint64_t version, std::size_t sources);
+  Merged& merged(const Tag& tag, std::uint64_t version);
   Task<Result<Report>> report(Tag tag);
   // --- asking and answering ---
   Task<Result<Report>> ask(ring::Contact owner, Tag tag);
@@ -106,7 +115,8 @@ class StorageRedundancy {
   std::map<Tag, std::uint64_t> made_;  // the version that this node has made
   std::map<Tag, Instant> confirmed_;   // when owners at rest were asked for what others coordinate
   std::optional<Tag> confirmed_last_;
-  std::set<Tag> busy_;  // hashtags that are being changed or merged
+  std::set<Tag> busy_;     // hashtags that are being changed
+  std::set<Tag> merging_;  // of which this node is taking something up
   TaskGroup tasks_;
 };
 

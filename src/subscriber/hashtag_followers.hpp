@@ -2,7 +2,9 @@
 // to subscribe to the hashtag.
 #pragma once
 
+#include <array>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -25,6 +27,10 @@ class HashtagFollowers {
   // One server is reminded after the other, and not at once: after the start there is enough to do.
   static constexpr Duration kRemindAfter = std::chrono::minutes(1);
   static constexpr Duration kRemindEvery = std::chrono::seconds(1);
+  // Who does not take it is told again, so long after the start. A server that was gone each time is told no
+  // more, after later starts either: proxies err, but not for a week.
+  static constexpr std::array<Duration, 4> kRemindAgain = {std::chrono::hours(6), std::chrono::hours(24),
+                                                           std::chrono::hours(72), std::chrono::hours(192)};
 
   HashtagFollowers(budget::Manager& budget, delivery::Store& store, delivery::Followers& followers,
                    Subscriptions& subscriber, delivery::AnnouncementSender& sender, const Runtime& runtime)
@@ -50,15 +56,20 @@ class HashtagFollowers {
   // Durable when it completes. Somebody who is no node makes this node want the hashtag. kUnavailable if
   // their domains follow as much as they may already.
   [[nodiscard]] Task<Result<void>> follow(std::vector<delivery::Follower> followers);
-  // (tag, actor) pairs; unknown ones are ignored.
+  // Of these, removes and returns those for whom there is no room any more, the last ones.
+  [[nodiscard]] std::vector<delivery::Follower> take_out_excess(
+      std::vector<delivery::Follower>* followers) const;
+  // (tag, actor) pairs, by their servers' own word; unknown ones are ignored.
   [[nodiscard]] Task<Result<void>> unfollow(std::vector<std::pair<Tag, std::string>> pairs);
-  // The same; returns who they were.
-  [[nodiscard]] Task<Result<std::vector<delivery::Follower>>> drop(
+  // The same by this node's decision, which their servers need not know; returns who they were.
+  [[nodiscard]] Task<Result<std::vector<delivery::Follower>>> turn_away(
       std::vector<std::pair<Tag, std::string>> pairs);
   // An actor is gone, and follows nothing any more.
   [[nodiscard]] Task<Result<void>> unfollow_all(std::string actor);
   // That actor follows the node's own, or not any more: see Followers::count_own.
   void count_own(const std::string& actor, bool enters) { followers_.count_own(actor, enters); }
+  // Somebody who followed the node's own actor from that server does not by this node's decision.
+  void note_turned_away(const delivery::PartialKey& key) { sender_.partials().note_turned_away(key); }
   // Whoever followed the hashtag through an inbox that is gone for good, or says that it does not follow;
   // unless somebody there follows once more just now.
   void lose(const Tag& tag, const std::string& inbox);
@@ -75,11 +86,18 @@ class HashtagFollowers {
   }
 
  private:
+  struct Reminder {
+    std::string inbox;
+    bool is_gone = true;  // it was, whenever it was told
+  };
+  using Reminders = std::map<delivery::PartialKey, Reminder>;
   Task<void> remind(std::vector<std::string> own);
+  // Gives back those that have not taken it.
+  Task<Reminders> remind_all(Reminders servers);
+  Task<void> drop_gone(Reminders servers);
+  Task<Result<std::vector<delivery::Follower>>> drop(std::vector<std::pair<Tag, std::string>> pairs);
   Task<Result<void>> unsubscribe(std::vector<std::string> idle);
   Task<void> unfollow_lost(Tag tag, std::string inbox, std::uint64_t asked);
-
-  [[nodiscard]] Result<void> check_room(const std::vector<delivery::Follower>& followers) const;
 
   static constexpr const char* kReason = "followers";  // delivery::Store::want
 

@@ -1,25 +1,35 @@
 #include "subscriber/subscriber.hpp"
 
 #include <map>
+#include <optional>
 
 namespace tagring::subscriber {
+namespace {
+
+// Relays at rest make none.
+std::optional<redundancy::RelayClaim> claim_of(const Tag& tag, const redundancy::RelayClaims& claims) {
+  const auto claim = claims.find(tag);
+  return claim == claims.end() ? std::nullopt : std::optional(claim->second);
+}
+
+}  // namespace
 
 // We follow the tag there, or want it and the sender is one of its relays: of more than we know of, perhaps.
 Task<Result<void>> Subscriber::check_announcer(Tag tag, std::string sender,
                                                const redundancy::RelayClaims* claims) {
   if (subscriptions_.follows(tag, sender)) co_return Result<void>();
-  const auto claim = claims->find(tag);
-  if (!subscriptions_.wants(tag) || claim == claims->end())
+  if (!subscriptions_.wants(tag))
     co_return fail(ErrorCode::kDenied, "this node does not follow the tag at you");
-  co_return co_await redundancy_.check_relay(tag, std::move(sender), claim->second);
+  const Result<void> is_relay = co_await redundancy_.check_relay(tag, sender, claim_of(tag, *claims));
+  // Whoever has just become one of its relays has its followers from a former one.
+  if (is_relay) subscriptions_.follow_soon(tag, sender);
+  co_return is_relay;
 }
 
 // What this node follows may be more than there is: anybody may have told it of more relays.
 Task<redundancy::RelayHalves> Subscriber::witness(Tag tag, std::string sender,
                                                   const redundancy::RelayClaims* claims) {
-  const auto claim = claims->find(tag);
-  const auto claimed = claim == claims->end() ? std::nullopt : std::optional(claim->second);
-  co_return co_await redundancy_.witness(tag, std::move(sender), claimed);
+  co_return co_await redundancy_.witness(tag, std::move(sender), claim_of(tag, *claims));
 }
 
 Task<Result<void>> Subscriber::take(std::vector<delivery::TagEvent> events, unsigned storage_replicas,

@@ -1,7 +1,11 @@
+// Comparing with owners is in subscriptions_compared.cpp.
 #include "subscriber/subscriptions.hpp"
 
 #include <algorithm>
+#include <deque>
 #include <fmt/format.h>
+#include <functional>
+#include <memory>
 
 #include "delivery/results.hpp"
 #include "delivery/wire.hpp"
@@ -12,9 +16,11 @@ namespace tagring::subscriber {
 namespace {
 constexpr Duration kPause = std::chrono::milliseconds(20);  // wishes that come together are served together
 constexpr Duration kRetry = std::chrono::seconds(2);
+constexpr std::size_t kOwnersAtOnce = 16;  // one that does not answer must not hold up the others
 // Clocks differ, by as much as what is signed may come from the future (signatures/claim.hpp), and routes are
 // remembered.
 constexpr Duration kSinceMargin = std::chrono::minutes(6);
+constexpr Duration kSeenFor = std::chrono::hours(24);  // an owner's vserver, while some cannot be found
 
 std::vector<std::vector<Tag>> chunks_of(std::vector<Tag> tags, std::size_t size) {
   std::vector<std::vector<Tag>> chunks;
@@ -23,6 +29,27 @@ std::vector<std::vector<Tag>> chunks_of(std::vector<Tag> tags, std::size_t size)
     chunks.back().push_back(std::move(tags[i]));
   }
   return chunks;
+}
+
+Task<bool> do_in_turn(std::shared_ptr<std::deque<Task<bool>>> left) {
+  bool all = true;
+  while (!left->empty()) {
+    Task<bool> next = std::move(left->front());
+    left->pop_front();
+    const bool done = co_await std::move(next);
+    all = all && done;
+  }
+  co_return all;
+}
+
+// So many at a time. True if all of them are.
+Task<bool> do_at_once(std::deque<Task<bool>> tasks) {
+  const std::size_t count = std::min(tasks.size(), kOwnersAtOnce);
+  const auto left = std::make_shared<std::deque<Task<bool>>>(std::move(tasks));
+  std::vector<Task<bool>> lanes;
+  for (std::size_t i = 0; i < count; ++i) lanes.push_back(do_in_turn(left));
+  const std::vector<bool> done = co_await all_of(std::move(lanes));
+  co_return std::ranges::all_of(done, std::identity());
 }
 }  // namespace
 
@@ -38,6 +65,7 @@ Subscriptions::Subscriptions(Options options, delivery::Store& store, relay::Rel
       rng_(runtime.rng.fork("subscriber")),
       wants_(store, runtime),
       pauses_(runtime.clock),
+      wake_(runtime.clock, runtime.executor),
       tasks_(runtime.executor) {}
 
 Task<Result<void>> Subscriptions::load() {
@@ -88,12 +116,6 @@ std::vector<std::string> Subscriptions::owners_of(const Tag& tag) const {
   return owners;
 }
 
-std::vector<std::string> Subscriptions::owners() const {
-  std::vector<std::string> owners;
-  for (const auto& [owner, digest] : digests_) owners.push_back(owner);
-  return owners;
-}
-
 // `follow_id` empty: it has just been asked for.
 void Subscriptions::note_followed(const Tag& tag, const std::string& owner, std::string follow_id) {
   Followed& followed = owners_[tag][owner];
@@ -132,33 +154,28 @@ void Subscriptions::drop_followed(const Tag& tag, const std::string& owner) {
 
 Task<void> Subscriptions::renew_for_ever() {
   for (;;) {
+    next_ = Instant::max();
     const bool complete = co_await renew();
     const Duration base = complete ? options_.renew_every : std::chrono::seconds(1);
     const auto count = static_cast<std::uint64_t>(base.count());
-    const Instant next =
+    const Instant later =
         clock_.now() + Duration(static_cast<Duration::rep>(count / 2 + rng_.below(count + 1)));
-    co_await clock_.sleep_until(next);
+    next_ = std::max(std::min({next_, later, pauses_.first_end()}), rest_until_);
+    while (clock_.now() < next_) co_await wake_.wait_until(next_);
   }
 }
 
 void Subscriptions::renew_soon() { renew_in(kPause); }
 
-void Subscriptions::renew_in(Duration wait) {
-  settled_ = false;
-  if (again_) return;
-  again_ = true;
-  tasks_.spawn("renew", renew_after(wait));
+void Subscriptions::follow_soon(const Tag& tag, const std::string& origin) {
+  pauses_.note_up(origin);
+  if (!pauses_.has(tag, origin)) renew_soon();
 }
 
-Task<void> Subscriptions::renew_after(Duration wait) {
-  const Instant next = clock_.now() + wait;
-  co_await clock_.sleep_until(next);
-  again_ = false;
-  if (renewing_) {
-    renew_in(kRetry);
-  } else {
-    co_await renew();
-  }
+void Subscriptions::renew_in(Duration wait) {
+  settled_ = false;
+  next_ = std::min(next_, std::max(clock_.now() + wait, rest_until_));
+  wake_.ring();
 }
 
 void Subscriptions::note_sighting(const ring::Contact& relay) {
@@ -198,47 +215,50 @@ Task<bool> Subscriptions::make_plan(std::set<Tag> wanted, Plan* plan) {
         plan->to_follow[owner].push_back(tag);
       }
     }
-    if (!complete) continue;  // who cannot be found now may still be an owner
+    if (!found.complete) continue;  // who cannot be found now may still be an owner
     for (const auto& [owner, id] : owners_[tag]) {
-      if (now.contains(owner)) continue;
+      if (now.contains(owner) || disowning_.contains({tag, owner})) continue;
       const bool delivers = relays_.hints().was_raised(tag) && !relays_.rings().is_blocked_at(owner);
+      if (delivers && pauses_.is_down(owner)) continue;
       (delivers ? plan->to_leave : plan->to_unfollow)[owner].push_back(tag);
     }
   }
+  std::set<std::string> left;  // owners that started anew, and are to be asked again
   for (const auto& [tag, owners] : owners_) {
     for (const auto& [owner, followed] : owners) {
-      if (!wants_.has(tag)) plan->to_unfollow[owner].push_back(tag);
-      if (!wanted.contains(tag) || !restarted_.contains(owner)) continue;
+      if (!wants_.has(tag) && !disowning_.contains({tag, owner})) plan->to_unfollow[owner].push_back(tag);
+      if (!wanted.contains(tag) || !restarted_.contains(owner) || followed.missed == Missed::kUnknown)
+        continue;
       // What was being fetched does not come to its end.
-      if (followed.missed == Missed::kAsked) plan->to_follow[owner].push_back(tag);
-      if (followed.missed >= Missed::kHeard) plan->to_follow_again[owner].push_back(tag);
+      const bool is_fetched = followed.missed >= Missed::kHeard;
+      const bool waits = pauses_.has(tag, owner);
+      waits_ = waits_ || waits;
+      if (is_fetched || waits) left.insert(owner);
+      if (!waits) (is_fetched ? plan->to_follow_again : plan->to_follow)[owner].push_back(tag);
     }
   }
-  if (complete) std::erase_if(seen_, [&](const auto& entry) { return entry.second.at < begin; });
-  std::erase_if(restarted_, [&](const auto& entry) { return !plan->to_follow_again.contains(entry.first); });
+  const WallTime oldest = complete ? begin : begin - kSeenFor;
+  std::erase_if(seen_, [&](const auto& entry) { return entry.second.at < oldest; });
+  std::erase_if(restarted_, [&](const auto& entry) { return !left.contains(entry.first); });
   co_return complete;
 }
 
 // True if everything is as it should be.
 Task<bool> Subscriptions::renew() {
-  if (renewing_) co_return false;
-  renewing_ = true;
   const std::set<Tag> wanted = wants_.all();
   Plan plan;
+  const Instant begin = clock_.now();
   bool complete = co_await make_plan(wanted, &plan);
-  for (auto& [owner, tags] : plan.to_follow) {
-    const bool done = co_await follow_at(owner, std::move(tags));
-    complete = complete && done;
-  }
-  for (auto& [owner, tags] : plan.to_follow_again) {
-    const bool done = co_await follow_again_at(owner, std::move(tags));
-    complete = complete && done;
-  }
-  for (auto& [owner, tags] : plan.to_leave) co_await leave_if_done(owner, std::move(tags));
-  for (auto& [owner, tags] : plan.to_unfollow) co_await unfollow_at(owner, std::move(tags));
+  rest_until_ = clock_.now() + std::clamp<Duration>(4 * (clock_.now() - begin), kPause, kRetry);
+  std::deque<Task<bool>> tasks;
+  for (auto& [owner, tags] : plan.to_follow) tasks.push_back(follow_at(owner, std::move(tags)));
+  for (auto& [owner, tags] : plan.to_follow_again) tasks.push_back(follow_again_at(owner, std::move(tags)));
+  for (auto& [owner, tags] : plan.to_leave) tasks.push_back(leave_if_done(owner, std::move(tags)));
+  const bool done = co_await do_at_once(std::move(tasks));
+  complete = complete && done;
+  unfollow_soon(std::move(plan.to_unfollow));
   co_await settle();
-  renewing_ = false;
-  settled_ = complete && !waits_ && wanted == wants_.all() && !again_;
+  settled_ = complete && !waits_ && wanted == wants_.all() && next_ == Instant::max();
   co_return complete;
 }
 
@@ -249,20 +269,25 @@ Task<std::set<Tag>> Subscriptions::follow_chunk(std::string owner, std::vector<T
   std::set<Tag> missing;
   if (refusals) {
     for (const delivery::Refusal& refusal : *refusals) {
+      const ErrorCode code = refusal.error.code;
       missing.insert(refusal.tag);
       // Who blocks the hashtag, or this node, is an owner all the same.
-      if (refusal.error.code == ErrorCode::kDenied) pauses_.note_denied(refusal.tag, owner);
+      if (code == ErrorCode::kDenied) {
+        pauses_.note_denied(refusal.tag, owner);
+      } else {
+        const bool is_soon = code == ErrorCode::kBusy || code == ErrorCode::kNotOwner;
+        pauses_.note_silent(refusal.tag, owner, is_soon ? options_.renew_every : Pauses::kMost);
+      }
+      if (code == ErrorCode::kNotOwner) relays_.forget(refusal.tag);
     }
   } else {
     missing.insert(tags.begin(), tags.end());
+    for (const Tag& tag : tags) relays_.forget(tag);  // it may be gone
   }
   std::vector<Tag> taken;
   std::vector<delivery::Subscription> subscriptions;
   for (const Tag& tag : tags) {
-    if (missing.contains(tag)) {
-      if (!pauses_.is_denied(tag, owner)) relays_.forget(tag);
-      continue;
-    }
+    if (missing.contains(tag)) continue;
     note_followed(tag, owner, id);
     find(tag, owner)->missed = Missed::kAsked;
     taken.push_back(tag);
@@ -325,6 +350,7 @@ Task<void> Subscriptions::settle() {
 Task<bool> Subscriptions::follow_at(std::string owner, std::vector<Tag> tags) {
   bool complete = true;
   for (std::vector<Tag>& chunk : chunks_of(std::move(tags), options_.tags_per_follow)) {
+    if (pauses_.is_down(owner)) co_return false;
     // From now on the owner may announce, even before we have read that it accepts.
     for (const Tag& tag : chunk) note_followed(tag, owner, "");
     const WallTime since = wanted_since(chunk);
@@ -349,6 +375,7 @@ Task<bool> Subscriptions::follow_again_at(std::string owner, std::vector<Tag> ta
   const WallTime since = restarted_.at(owner);
   bool complete = true;
   for (std::vector<Tag>& chunk : chunks_of(std::move(tags), options_.tags_per_follow)) {
+    if (pauses_.is_down(owner)) co_return false;
     std::vector<Tag> denied;
     for (const Tag& tag : co_await follow_chunk(owner, std::move(chunk), since)) {
       const bool is_denied = pauses_.is_denied(tag, owner);
@@ -368,13 +395,18 @@ Task<Result<std::vector<delivery::Refusal>>> Subscriptions::ask_to_follow(std::s
   const Result<HttpResponse> response = co_await client_.deliver(
       owner + "/inbox", delivery::follow_activity(id, identity_.actor(), owner, tags));
   if (response && response->status == 403) {  // this node is blocked there
+    pauses_.note_up(owner);
     std::vector<delivery::Refusal> all;
     for (const Tag& tag : tags)
       all.push_back({"", tag, {ErrorCode::kDenied, decode_error(403, response->body).message}});
     co_return all;
   }
   Result<std::vector<delivery::Refusal>> refusals = delivery::read_results(response);
-  if (!refusals) co_return refusals;
+  if (!refusals) {
+    pauses_.note_down(owner);
+    co_return refusals;
+  }
+  pauses_.note_up(owner);
   // Whatever it says of others, it was asked about these.
   const std::set<Tag> asked(tags.begin(), tags.end());
   std::erase_if(*refusals, [&](const delivery::Refusal& refusal) { return !asked.contains(refusal.tag); });
@@ -384,17 +416,18 @@ Task<Result<std::vector<delivery::Refusal>>> Subscriptions::ask_to_follow(std::s
 
 // Of relays that are none any more, since the set has shrunk: they may still have to deliver what they took.
 // Asked to be followed, they say no when they have done so.
-Task<void> Subscriptions::leave_if_done(std::string owner, std::vector<Tag> tags) {
+Task<bool> Subscriptions::leave_if_done(std::string owner, std::vector<Tag> tags) {
   std::vector<Tag> done;
   for (std::vector<Tag>& chunk : chunks_of(std::move(tags), options_.tags_per_follow)) {
     const std::string id = fmt::format("{}/follows/{:x}", identity_.origin(), rng_.next());
     const auto refusals = co_await ask_to_follow(owner, std::move(chunk), id);
-    if (!refusals) continue;
+    if (!refusals) break;
     for (const delivery::Refusal& refusal : *refusals) {
       if (refusal.error.code == ErrorCode::kNotOwner) done.push_back(refusal.tag);
     }
   }
   if (!done.empty()) co_await unfollow_at(owner, std::move(done));
+  co_return true;
 }
 
 WallTime Subscriptions::wanted_since(const std::vector<Tag>& tags) const {
@@ -426,72 +459,40 @@ Task<void> Subscriptions::unfollow_at(std::string owner, std::vector<Tag> tags) 
     std::vector<Tag> these;
     std::ranges::copy_if(tags, std::back_inserter(these),
                          [&](const Tag& tag) { return wants(tag) == moves; });
-    if (these.empty()) continue;
-    const std::string id = fmt::format("{}/follows/{:x}", identity_.origin(), rng_.next());
-    ++messages_;
-    // One try is enough: an owner that goes on announcing is told that we do not follow, and stops.
-    co_await client_.deliver(owner + "/inbox",
-                             delivery::undo_follow_activity(id, identity_.actor(), owner, these, moves));
+    for (const std::vector<Tag>& chunk : chunks_of(std::move(these), options_.tags_per_follow)) {
+      const std::string id = fmt::format("{}/follows/{:x}", identity_.origin(), rng_.next());
+      ++messages_;
+      // One try is enough: an owner that goes on announcing is told that we do not follow, and stops.
+      co_await client_.deliver(owner + "/inbox",
+                               delivery::undo_follow_activity(id, identity_.actor(), owner, chunk, moves));
+    }
   }
   for (const Tag& tag : tags) drop_followed(tag, owner);
 }
 
-// --- comparing with owners ---------------------------------------------------------------------------------
-
-followers::Digest Subscriptions::digest_at(const std::string& owner) const {
-  const auto digest = digests_.find(owner);
-  return digest == digests_.end() ? followers::Digest() : digest->second;
+// Nothing waits for it: most of those that are no owners any more are gone.
+void Subscriptions::unfollow_soon(TagsByOwner plan) {
+  if (plan.empty()) return;
+  for (const auto& [owner, tags] : plan)
+    for (const Tag& tag : tags) disowning_.emplace(tag, owner);
+  tasks_.spawn("unfollow", unfollow(std::move(plan)));
 }
 
-followers::Knowledge Subscriptions::followed_at(const std::string& owner) const {
-  followers::Knowledge known;
-  for (const auto& [tag, owners] : owners_) {
-    const auto followed = owners.find(owner);
-    if (followed == owners.end()) continue;
-    if (followed->second.follow_id.empty()) {
-      known.pending.push_back(identity_.tag_actor(tag));
-    } else {
-      known.accepted.push_back({identity_.tag_actor(tag), followed->second.since});
-    }
-  }
-  return known;
+Task<void> Subscriptions::unfollow(TagsByOwner plan) {
+  std::deque<Task<bool>> tasks;
+  for (auto& [owner, tags] : plan) tasks.push_back(end_at(owner, std::move(tags)));
+  co_await do_at_once(std::move(tasks));
 }
 
-Task<void> Subscriptions::forget_at(std::string owner, std::vector<Tag> tags, WallTime before) {
-  std::vector<Tag> forgotten;
+Task<bool> Subscriptions::end_at(std::string owner, std::vector<Tag> tags) {
+  co_await unfollow_at(owner, tags);
+  bool again = false;
   for (const Tag& tag : tags) {
-    const Followed* const followed = find(tag, owner);
-    if (followed == nullptr || followed->since > before || followed->follow_id.empty()) continue;
-    forgotten.push_back(tag);
-    withdraw(tag, owner);
+    disowning_.erase({tag, owner});
+    again = again || (wants(tag) && !follows(tag, owner));  // else the disk has failed
   }
-  if (forgotten.empty()) co_return;
-  co_await drop_on_disk(std::move(owner), std::move(forgotten));
-  renew_soon();
-}
-
-// True also if that cannot be found out now.
-Task<bool> Subscriptions::is_wanted_at(Tag tag, std::string owner) {
-  if (!wants(tag)) co_return false;
-  co_return co_await relays_.may_be_at(tag, std::move(owner));
-}
-
-Task<void> Subscriptions::disown_at(std::string owner, std::vector<Tag> tags) {
-  std::vector<Tag> unwanted;
-  for (Tag& tag : tags) {
-    const bool wanted = co_await is_wanted_at(tag, owner);
-    if (wanted) {
-      renew_soon();
-    } else {
-      unwanted.push_back(std::move(tag));
-    }
-  }
-  // From here to the answer nobody follows them there: the Undo would end it.
-  std::erase_if(unwanted, [&](const Tag& tag) { return follows(tag, owner); });
-  for (const Tag& tag : unwanted) disowning_.emplace(tag, owner);
-  for (std::vector<Tag>& chunk : chunks_of(unwanted, options_.tags_per_follow))
-    co_await unfollow_at(owner, std::move(chunk));
-  for (const Tag& tag : unwanted) disowning_.erase({tag, owner});
+  if (again) renew_soon();
+  co_return true;
 }
 
 }  // namespace tagring::subscriber

@@ -14,6 +14,7 @@
 #include "federation/signed_client.hpp"
 #include "followers/plan.hpp"
 #include "hashtag/tag.hpp"
+#include "queues/alarm.hpp"
 #include "relay/relay_places.hpp"
 #include "ring/contact.hpp"
 #include "subscriber/pauses.hpp"
@@ -43,13 +44,16 @@ class Subscriptions {
   [[nodiscard]] Task<Result<void>> unwant(std::vector<Tag> tags, std::string reason);
   // Renews now instead of at the next turn.
   void renew_soon();
+  // The node at that origin relays the tag, which is wanted, and is not followed there: the same, unless that
+  // was tried lately.
+  void follow_soon(const Tag& tag, const std::string& origin);
 
   [[nodiscard]] bool wants(const Tag& tag) const { return wants_.has(tag); }
   // `origin` may announce `tag` to us: we follow its hashtag actor.
   [[nodiscard]] bool follows(const Tag& tag, const std::string& origin) const;
-  // Every wanted tag is followed at all of its present owners, as far as known, and they have said what was
-  // missed.
-  [[nodiscard]] bool is_settled() const { return settled_ && catching_up_ == 0; }
+  // Every wanted tag is followed at all of its present owners, as far as known, and nowhere else, and they
+  // have said what was missed.
+  [[nodiscard]] bool is_settled() const { return settled_ && catching_up_ == 0 && disowning_.empty(); }
   [[nodiscard]] const std::set<Tag>& wanted() const { return wants_.all(); }
   [[nodiscard]] std::size_t subscriptions() const;
   [[nodiscard]] std::uint64_t messages() const { return messages_; }
@@ -58,6 +62,11 @@ class Subscriptions {
 
   // Those that have accepted a follow, of whatever hashtag.
   [[nodiscard]] std::vector<std::string> owners() const;
+
+  // A node that has accepted a follow of this one, or that this one has met on the rings.
+  [[nodiscard]] bool knows(const std::string& origin) const {
+    return digests_.contains(origin) || relays_.rings().has_met(origin);
+  }
 
   // --- when an owner's followers are compared with what is known here (docs/followers.md) ----------------
   // Of the ids under which this node stands among the followers of the owner's actor (delivery/partial.hpp).
@@ -99,7 +108,7 @@ class Subscriptions {
   Task<void> renew_for_ever();
   Task<bool> renew();
   Task<bool> make_plan(std::set<Tag> wanted, Plan* plan);
-  Task<void> leave_if_done(std::string owner, std::vector<Tag> tags);
+  Task<bool> leave_if_done(std::string owner, std::vector<Tag> tags);
   Task<Result<std::vector<delivery::Refusal>>> ask_to_follow(std::string owner, std::vector<Tag> tags,
                                                              std::string id);
   void note_sighting(const ring::Contact& relay);
@@ -112,8 +121,10 @@ class Subscriptions {
   Task<void> give_up_at(std::string owner, std::vector<Tag> tags);
   Task<Result<void>> drop_on_disk(std::string owner, std::vector<Tag> tags);
   Task<void> unfollow_at(std::string owner, std::vector<Tag> tags);
+  void unfollow_soon(TagsByOwner plan);
+  Task<void> unfollow(TagsByOwner plan);
+  Task<bool> end_at(std::string owner, std::vector<Tag> tags);
   void renew_in(Duration wait);
-  Task<void> renew_after(Duration wait);
   Task<bool> is_wanted_at(Tag tag, std::string owner);
   void note_followed(const Tag& tag, const std::string& owner, std::string follow_id);
   [[nodiscard]] Followed* find(const Tag& tag, const std::string& owner);
@@ -134,13 +145,14 @@ class Subscriptions {
   std::map<RingId, Sighting> seen_;                        // of owners' vservers, the latest
   // Owners that started anew and were not followed again yet, and until when they surely knew of us.
   std::map<std::string, WallTime> restarted_;
-  std::set<std::pair<Tag, std::string>> disowning_;  // at that owner: not to be followed now
+  std::set<std::pair<Tag, std::string>> disowning_;  // being ended at that owner: not to be followed now
   Pauses pauses_;
   bool waits_ = false;  // for one that does not say what was missed
   std::size_t catching_up_ = 0;
   bool settled_ = false;
-  bool renewing_ = false;
-  bool again_ = false;
+  Instant next_ = Instant::max();  // turn; the latest, if nobody has asked for it yet
+  Instant rest_until_;             // no turn before: others have work to do, too
+  queues::Alarm wake_;             // `next_` is earlier than it was
   std::uint64_t messages_ = 0;
   TaskGroup tasks_;
 };

@@ -31,7 +31,7 @@ constexpr std::string_view kFrame = R"(<!doctype html>
 <header class="banner">
 <a class="brand" href="/"><img src="{icon}" alt="" width="28" height="28"><span>{node}</span></a>
 <form class="search" role="search" action="/search">
-<input type="search" name="q" aria-label="Search for a hashtag" placeholder="Search for a hashtag" value="{search}" dir="auto" maxlength="200" autocapitalize="none" enterkeyhint="search">
+<input type="search" name="q" aria-label="Search for a hashtag" placeholder="Search for a hashtag" value="{search}" dir="auto" maxlength="2048" autocapitalize="none" enterkeyhint="search">
 <button>Search</button>
 </form>
 </header>
@@ -72,6 +72,7 @@ HttpResponse make_page(const PageParts& parts, std::string_view authority, std::
   response.headers.add("Content-Type", "text/html; charset=utf-8");
   response.headers.add("Cache-Control", "no-cache");
   add_security_headers(response.headers);
+  if (!parts.is_for_search_engines) response.headers.add("X-Robots-Tag", "noindex");
   const std::string write_to =
       contact.empty() ? "" : fmt::format(R"(, or write to <a href="mailto:{0}">{0}</a>)", escape(contact));
   response.body = fmt::format(kFrame, arg("title", escape(parts.title)), arg("icon", asset_url("icon.svg")),

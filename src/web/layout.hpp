@@ -27,6 +27,7 @@ struct PageParts {
   std::string main = {};                // HTML
   std::string_view script = "page.js";  // the asset that brings the page to life
   std::string search = {};              // plain text: what stands in the search field
+  bool is_for_search_engines = false;   // whose posts they are has agreed to be found in the fediverse only
 };
 
 // Nothing but this node's own scripts and styles, and no inline ones; images of other servers, which the

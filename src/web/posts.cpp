@@ -122,7 +122,7 @@ std::string render_media(const json::object& status) {
   return fmt::format(R"(<div class="media-grid n{}">{}</div>)", std::min<std::size_t>(count, 4), items);
 }
 
-std::string render_poll(const json::object& status) {
+std::string render_poll(const json::object& status, std::string_view lang) {
   const json::object* poll = json::get_object(status, "poll");
   if (poll == nullptr) return {};
   std::string items;
@@ -130,7 +130,7 @@ std::string render_poll(const json::object& status) {
     if (option.is_object())
       items.append("<li dir=\"auto\">").append(escape(text_at(option.get_object(), "title"))).append("</li>");
   });
-  return "<ul class=\"poll\">" + items + "</ul>";
+  return fmt::format(R"(<ul class="poll" lang="{}">{}</ul>)", lang, items);
 }
 
 // Those that the text does not show already; servers put some of them beside it.
@@ -146,6 +146,16 @@ std::string render_tags(const json::object& status, std::string_view main) {
   return items.empty() ? items : "<ul class=\"tags\" aria-label=\"Hashtags\">" + items + "</ul>";
 }
 
+// The picture, and the name with a link to the profile.
+std::string render_author(const json::object& account) {
+  std::string name = text_at(account, "display_name");
+  if (name.empty()) name = text_at(account, "username");
+  const std::string acct = text_at(account, "acct");
+  const std::string names =
+      fmt::format(R"(<bdi class="name">{}</bdi> <span class="acct">@{}</span>)", escape(name), escape(acct));
+  return avatar(name, acct) + link(text_at(account, "url"), "class=\"author\"", names);
+}
+
 }  // namespace
 
 std::string tag_link(std::string_view tag) {
@@ -157,8 +167,6 @@ std::string render_post(const json::object& status, WallTime now, std::string_vi
   const json::object none;
   const json::object* account = json::get_object(status, "account");
   if (account == nullptr) account = &none;
-  std::string name = text_at(*account, "display_name");
-  if (name.empty()) name = text_at(*account, "username");
   std::string url = text_at(status, "url");
   if (url.empty()) url = text_at(status, "uri");
   const std::string created = text_at(status, "created_at");
@@ -166,22 +174,23 @@ std::string render_post(const json::object& status, WallTime now, std::string_vi
   const std::string when = time ? fmt::format(R"(<time datetime="{}" title="{}">{}</time>)", escape(created),
                                               readable(*time), age(*time, now))
                                 : std::string();
-  const std::string acct = text_at(*account, "acct");
-  const std::string author =
-      fmt::format(R"(<bdi class="name">{}</bdi> <span class="acct">@{}</span>)", escape(name), escape(acct));
-  std::string body =
-      fmt::format(R"(<div class="content" dir="auto" lang="{}">{}</div>)",
-                  escape(text_at(status, "language")), posts::sanitize_html(text_at(status, "content")));
-  body.append(render_poll(status)).append(render_media(status));
+  // Where it is not known, it is not that of the page.
+  const std::string lang = escape(text_at(status, "language"));
+  std::string body = fmt::format(R"(<div class="content" dir="auto" lang="{}">{}</div>)", lang,
+                                 posts::sanitize_html(text_at(status, "content")));
+  body.append(render_poll(status, lang)).append(render_media(status));
   if (const std::string warning = text_at(status, "spoiler_text"); !warning.empty()) {
-    body = fmt::format(R"(<details class="warning"><summary dir="auto">{}</summary>{}</details>)",
-                       escape(posts::text_of_html(warning, kWarningMax)), body);
+    body = fmt::format(R"(<details class="warning"><summary dir="auto" lang="{}">{}</summary>{}</details>)",
+                       lang, escape(cut_utf8(warning, kWarningMax)), body);
   }
   // Whose account the browser remembers gets a link to there in the last line (ui/src/early.ts).
   return fmt::format(
-      "<article class=\"post\"><header>{}{}{}</header>{}{}<p class=\"elsewhere\"></p></article>\n",
-      avatar(name, acct), link(text_at(*account, "url"), "class=\"author\"", author),
-      link(url, "class=\"when\"", when), body, render_tags(status, main));
+      "<article class=\"post\"><header>{}{}</header>{}{}<p class=\"elsewhere\"></p></article>\n",
+      render_author(*account), link(url, "class=\"when\"", when), body, render_tags(status, main));
+}
+
+std::string render_account(const json::object& account) {
+  return fmt::format("<article class=\"post\"><header>{}</header></article>\n", render_author(account));
 }
 
 }  // namespace tagring::web

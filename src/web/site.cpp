@@ -22,6 +22,7 @@ constexpr std::string_view kAssets = "/assets/";
 constexpr std::string_view kTags = "/tags/";
 constexpr std::string_view kIcon = "/favicon.ico";  // asked for by programs that read no page
 constexpr std::size_t kListMax = 20;
+constexpr std::size_t kSearchedMax = 4096;  // bytes of a search; the API says of less that it is too long
 constexpr std::string_view kTrends = "/api/v1/trends/tags?limit=20";  // kListMax
 
 HttpResponse asset(std::string_view name) {
@@ -36,13 +37,6 @@ HttpResponse asset(std::string_view name) {
   response.headers.add("Cache-Control", "public, max-age=31536000, immutable");
   add_security_headers(response.headers);
   response.body = std::string(found->body);
-  return response;
-}
-
-HttpResponse redirect(int status, std::string target) {
-  HttpResponse response;
-  response.status = status;
-  response.headers.add("Location", std::move(target));
   return response;
 }
 
@@ -102,6 +96,16 @@ std::string links_to(const std::vector<Tag>& tags) {
   return "<ul class=\"tag-list\">" + items + "</ul>";
 }
 
+// What could have been.
+std::string nothing_found(std::string_view text) {
+  const bool is_address = text.find_first_of("@/") != std::string_view::npos;
+  return fmt::format("<p class=\"notice\">Nothing was found. {}</p>",
+                     is_address
+                         ? "A post is found by its address if it is under a hashtag here, and a person if "
+                           "a post of theirs has been shown here."
+                         : "A hashtag has at least one letter.");
+}
+
 // The actor that a page is about, for servers that are given the page's address, and for those that mark a
 // link in a profile as the actor's own if the page links back.
 std::string links_to_actor(std::string_view actor) {
@@ -156,8 +160,8 @@ Task<HttpResponse> Site::answer(HttpRequest request) {
     co_return by_accept(co_await follow(*found, query_value(query, "account"), as_json, request.peer));
   }
   if (for_server) {
-    const Result<Tag> found = Tag::from_actor_name(percent_decode(rest).value_or(""));
-    if (found && !rest.contains('/')) co_return by_accept(redirect(303, "/tag/" + found->actor_name()));
+    const Result<Tag> found = parse_typed_tag(percent_decode(rest).value_or(""));
+    if (found) co_return by_accept(redirect(303, "/tag/" + found->actor_name()));
   }
   co_return by_accept(co_await tag(rest, query, request.peer));
 }
@@ -216,11 +220,12 @@ Task<HttpResponse> Site::home(IpAddress reader) {
                                .image = actor + "/icon.png",
                                .site = options_.authority});
   parts.main = main + "</div>\n";
+  parts.is_for_search_engines = true;
   co_return make_page(parts, options_.authority, options_.contact);
 }
 
 Task<HttpResponse> Site::search(std::string query, IpAddress reader) {
-  const std::string text(cut_utf8(query_value(query, "q"), 200));
+  const std::string text(cut_utf8(query_value(query, "q"), kSearchedMax));
   HttpResponse answer;  // the API takes the search for nothing for an error
   if (!trim(text).empty())
     answer = co_await ask_api("/api/v2/search?limit=20&q=" + percent_encode(text), reader);
@@ -230,6 +235,9 @@ Task<HttpResponse> Site::search(std::string query, IpAddress reader) {
                         escape(reason_of(answer)));
   } else if (const auto result = json::parse_object(answer.body)) {
     found = tag_items(json::find(*result, "hashtags"));
+    json::for_each(json::find(*result, "accounts"), [&](const json::value& account) {
+      if (account.is_object()) found += render_account(account.get_object());
+    });
     json::for_each(json::find(*result, "statuses"), [&](const json::value& status) {
       if (status.is_object()) found += render_post(status.get_object(), clock_.wall_now());
     });
@@ -241,7 +249,7 @@ Task<HttpResponse> Site::search(std::string query, IpAddress reader) {
     if (const std::vector<Tag> meant = tags_meant_by(text); !meant.empty())
       found = "<p class=\"notice\">Nothing was found. Perhaps this was meant:</p>" + links_to(meant);
   }
-  if (found.empty()) found = "<p class=\"notice\">Nothing was found. A hashtag has at least one letter.</p>";
+  if (found.empty()) found = nothing_found(text);
   PageParts parts{.status = answer.status, .title = text + " – " + options_.authority, .search = text};
   parts.main =
       fmt::format("<div id=\"app\">\n<h1>Search for <bdi>{}</bdi></h1>\n{}</div>\n", escape(text), found);

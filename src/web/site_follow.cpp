@@ -11,6 +11,7 @@
 #include "base/json.hpp"
 #include "budget/manager.hpp"
 #include "fediverse/domain.hpp"
+#include "http/http_error.hpp"
 #include "http/url.hpp"
 #include "web/html.hpp"
 #include "web/site.hpp"
@@ -139,12 +140,10 @@ Task<HttpResponse> Site::follow(Tag tag, std::string account, bool as_json, IpAd
   const std::string url = way ? fill_in(way->text, address) : std::string();
   const bool too_many = !way && way.error().code == ErrorCode::kBusy;
   if (as_json) {
-    HttpResponse response;
+    HttpResponse response = json_response(way ? json::object{{"url", url}, {"guessed", way->guessed}}
+                                              : json::object{{"error", way.error().message}});
     response.status = way ? 200 : too_many ? 429 : 422;
     if (too_many) response.headers.add("Retry-After", std::string(kRetryAfter));
-    response.headers.add("Content-Type", "application/json");
-    response.body = json::serialize(way ? json::object{{"url", url}, {"guessed", way->guessed}}
-                                        : json::object{{"error", way.error().message}});
     co_return response;
   }
   const bool is_hopeless = !way && way.error().code == ErrorCode::kDenied;

@@ -170,12 +170,13 @@ std::string render_tag_page(const Tag& tag, const TagView& view, std::string_vie
   std::string wrong;
   for (const std::string& why : view.wrong)
     wrong += fmt::format("<p class=\"notice\" role=\"status\">{}</p>\n", escape(why));
-  // Before what the script draws.
-  return wrong +
-         fmt::format(
-             "<div id=\"app\" data-tag=\"{0}\">\n<h1 class=\"tag-title\"><bdi>#{0}</bdi></h1>\n{1}\n{2}"
-             "<section aria-label=\"Posts\" class=\"feed\">\n{3}</section>\n</div>\n",
-             escape(tag.canonical()), follow_box(tag, authority), tools, posts);
+  // Before what the script draws. The script has no other way to the canonical form of a word.
+  return wrong + fmt::format(
+                     "<div id=\"app\" data-tag=\"{0}\" data-any=\"{4}\" data-all=\"{5}\" data-none=\"{6}\">\n"
+                     "<h1 class=\"tag-title\"><bdi>#{0}</bdi></h1>\n{1}\n{2}"
+                     "<section aria-label=\"Posts\" class=\"feed\">\n{3}</section>\n</div>\n",
+                     escape(tag.canonical()), follow_box(tag, authority), tools, posts,
+                     escape(joined(view.any)), escape(joined(view.all)), escape(joined(view.none)));
 }
 
 }  // namespace tagring::web

@@ -14,7 +14,7 @@ namespace tagring::web {
 
 // What a page shows, as in its address: /tags/cats?any=dogs&none=ai&until=2026-05-01.
 struct TagView {
-  std::vector<std::string> any = {};  // as typed
+  std::vector<std::string> any = {};  // canonical
   std::vector<std::string> all = {};
   std::vector<std::string> none = {};
   std::string until = {};  // a day

@@ -80,6 +80,7 @@ def attack_with(name, attack):
 
 
 def run(world, name, seconds):
+    world.info, world.neighbour_info = (fetch(world, i, "/nodeinfo/2.1") for i in (0, 1))  # a restart changes it
     quiet_from = time.monotonic()
     time.sleep(QUIET * seconds)
     world.wait_for_a_request_after(time.monotonic())
@@ -132,7 +133,6 @@ def main():
     with World(ROOT / "run" / "abuse_test") as world:
         world.loose = ssl.create_default_context(cafile=world.network.directory / "certs" / "ca.pem")
         world.loose.check_hostname = False  # called by its address
-        world.info, world.neighbour_info = (fetch(world, i, "/nodeinfo/2.1") for i in (0, 1))
         for number, name in enumerate(chosen, 1):
             row = run(world, name, options.seconds)
             if options.json and row["honest_p99_ms"] > max(FACTOR * row["honest_p99_before_ms"], row["beside_p99_ms"], WAIT_MAX):

@@ -9,7 +9,7 @@ import threading
 import time
 from datetime import date, timedelta
 
-from world import EVIL, PUBLIC, TARPIT, VICTIM
+from world import EVIL, PUBLIC, SERVERS, TARPIT, VICTIM, Failure, wait_for
 
 MIB = 1 << 20
 WRITE_MAX = 2  # seconds that a write may take, which is a process here
@@ -555,15 +555,61 @@ def finds(a):
     a.at_once(3, lambda i: a.ask(lambda: ring_call(a, "find", key=os.urandom(32).hex()), a.source(i)))
 
 
+def node_id(host, vserver):
+    """Where one of SERVERS would stand on the ring, as `spread_id` of src/ring/contact.cpp has it."""
+    network = bytes([0x20, 0x02, *map(int, SERVERS[host].split("."))])
+    domain = ".".join(host.split(".")[-2:])
+    return hashlib.sha3_256(network + bytes([vserver]) + domain.encode()).hexdigest()
+
+
+def false_predecessors(a, hosts):
+    """Contacts of who is no member, and would be nearer to a vserver of the node than its predecessor is; with the vserver."""
+    own, others = (json.loads(info)["metadata"]["tagring"]["relay"] for info in (a.world.info, a.world.neighbour_info))
+    members = sorted(own + others, key=lambda contact: contact["id"])
+    found = []
+    for host, vserver in ((host, vserver) for host in hosts for vserver in range(48)):
+        place = node_id(host, vserver)
+        after = next((member for member in members if member["id"] > place), members[0])
+        if after in own:
+            found.append((after, {**after, "id": place, "host": host, "address": SERVERS[host], "vserver": vserver}))
+    return found
+
+
+def notify(a, to, candidate):
+    return ring_call(a, "notify", to=to["id"], incarnation=to["incarnation"], candidate=candidate)
+
+
+def see_whole_rings(a):
+    try:
+        wait_for("rings", a.world.network.is_whole)
+    except Failure:
+        a.wrong.append("the rings are not whole")
+
+
 @attack
 def candidates_that_are_not(a):
-    neighbour = json.loads(a.world.neighbour_info)["metadata"]["tagring"]["relay"]
+    candidates = false_predecessors(a, [EVIL, VICTIM])
+    a.ask(lambda: notify(a, *candidates[a.next() % len(candidates)]))
+    see_whole_rings(a)
+
+
+@attack
+def neighbours_of_another_incarnation(a):
+    own, others = (json.loads(info)["metadata"]["tagring"]["relay"] for info in (a.world.info, a.world.neighbour_info))
+    pairs = [(to, other) for to in own for other in others]
 
     def make():
-        candidate = {**neighbour[0], "host": EVIL, "id": os.urandom(32).hex()}
-        return ring_call(a, "notify", candidate=candidate)
+        to, other = pairs[a.next() % len(pairs)]
+        return notify(a, to, {**other, "incarnation": other["incarnation"] + 1})
 
     a.ask(make)
+    see_whole_rings(a)
+
+
+@attack
+def nudges(a):
+    a.at_once(3, lambda i: a.ask(lambda: ring_call(a, "nudge"), a.source(i)))
+    see_whole_rings(a)
 
 
 @attack

@@ -1,12 +1,11 @@
 """More attacks: by many, or of much. See attacks.py."""
 
-import json
 import os
 import random
 import socket
 import time
 
-from attacks import attack, follow, post_of, websocket, wish
+from attacks import attack, false_predecessors, follow, notify, post_of, see_whole_rings, websocket, wish
 from network import Failure
 from world import DOMAINS, OWN, PUBLIC, VICTIM
 
@@ -216,22 +215,17 @@ def a_member_that_comes_and_goes(a):
 
 @attack
 def members_that_are_not(a):
-    def make():
-        node = json.loads(a.world.info)["metadata"]["tagring"]
-        own = node["relay"][0]
-        candidate = {**own, "host": random.choice(DOMAINS), "id": os.urandom(32).hex()}
-        call = {"protocol": 1, "network": "demo", "ring": "relay", "to": own["id"], "incarnation": own["incarnation"], "operation": "notify",
-                "candidate": candidate}
-        return a.world.post("/tagring/v1/ring", json.dumps(call).encode(), {"Content-Type": "application/json"})
+    candidates = false_predecessors(a, DOMAINS)
 
     def churn(i):
         while not a.over():
             connection = a.open(a.source(i))
             if connection:
-                a.send(connection, make())
+                a.send(connection, notify(a, *random.choice(candidates)))
                 connection.close()
 
     a.at_once(4, churn)
+    see_whole_rings(a)
 
 
 # --- IPv6 ------------------------------------------------------------------------------------------------

@@ -99,6 +99,9 @@ class Servers:
 
             def do_POST(self):  # noqa: N802
                 self.rfile.read(int(self.headers.get("Content-Length", 0)))
+                if self.path == "/tagring/v1/ring":
+                    with servers.lock:
+                        servers.asked[host] = servers.asked.get(host, 0) + 1
                 self.answer(202 if host in DOMAINS else 503, b"")
 
             def answer(self, status, body):

@@ -146,6 +146,14 @@ class Client(unittest.TestCase):
         self.server.answers = {"/leave": {**left, "owed": 3}}
         self.assertIn("3 posts wait for owners to take them", self.run_it("leave", code=1))
 
+    def test_status_tells_a_ring_that_is_being_left_from_one_that_is(self):
+        gone = {"member": False, "leaving": False, "left": True, "serving": False, "share": 0, "vservers": 0, "estimated_vservers": 0, "load": 0, "capacity": 1}
+        rings = {"relay": gone, "storage": {**gone, "leaving": True, "left": False, "share": 0.25, "vservers": 4}}
+        self.server.answers = {"/status": {"origin": "https://tags.example.net", "version": "1", "ready": True, "problems": [], "rings": rings}}
+        shown = self.run_it("status")
+        self.assertRegex(shown, "relay +has left the ring;")
+        self.assertRegex(shown, "storage +is leaving the ring: leave it running; 25.0 % of the ring at 4 places")
+
     def test_status_and_the_list_of_instances_say_that_the_node_has_moved(self):
         there = "https://tags.example.com"
         status = {"origin": "https://tags.example.net", "ready": True, "because": [], "problems": [], "rings": {}}
@@ -174,12 +182,25 @@ class Client(unittest.TestCase):
         self.server.answers = {"/blocks/add": {"fresh": 1, "known": 0, "own": ["own.example is an instance of this node's own"]}}
         self.assertIn("WARNING: own.example is an instance of this node's own", self.run_it("block", "add", "domain", "own.example"))
 
-    def test_an_empty_name_is_not_none(self):
-        self.server.answers = {"/login": {"url": "https://tags.example.net/admin#x", "seconds": 3600, "role": "all"}, "/logout": {"closed": 0}}
+    def test_an_empty_word_is_not_none(self):
+        for arguments, what in [
+            (("login", "--name", ""), "--name is empty"), (("login", "--end", "--name", ""), "--name is empty"), (("login", "--name="), "--name needs a value"),
+            (("upgrade", ""), "FILE is empty"), (("restore", ""), "FILE is empty"), (("report", "forward", "7", ""), "URI is empty"), (("move", ""), "TO is empty"),
+            (("instance", "subscribe", "social.example", "cats", ""), "TAGS is empty"), (("feed", "--tag", ""), "--tag is empty"), (("block", "import", "", "--source", "x"), "FILE is empty"),
+            (("setup", "--network", ""), "--network is empty"), (("setup", "--network=", "--create"), "--network needs a value"),
+        ]:
+            shown = self.run_it(*arguments, code=2)
+            self.assertTrue(shown.startswith(f"tagring: {what}; see tagring {arguments[0]}"), shown)
+        self.assertEqual(self.server.asked, [])
+        self.server.answers = {"/login": {"url": "https://tags.example.net/admin#x", "seconds": 3600, "role": "all"}, "/reports/forward": {"forwarded": []}}
         self.run_it("login")
-        self.run_it("login", "--name", "")
-        self.run_it("login", "--end", "--name", "")
-        self.assertEqual(self.server.asked, [("/login", {"role": "all"}), ("/login", {"name": "", "role": "all"}), ("/logout", {"name": ""})])
+        self.run_it("report", "forward", "7")
+        self.assertEqual(self.server.asked, [("/login", {"role": "all"}), ("/reports/forward", {"id": 7})])
+
+    def test_of_two_options_that_contradict_none_is_passed_over(self):
+        for arguments in (("login", "--end", "--role", "look"), ("setup", "--socket", "/run/s", "--certificate", "c.pem"), ("setup", "--key", "k.pem", "--socket", "/run/s")):
+            self.assertIn("excludes", self.run_it(*arguments, code=2))
+        self.assertEqual(self.server.asked, [])
 
     def test_a_server_that_has_taken_the_node_out_of_its_list_is_shown(self):
         server = {"host": "elk.example", "fingerprint": "x", "capabilities": ["data_sharing"], "hashtags": [], "completion_url": "", "refused": True}
@@ -187,6 +208,11 @@ class Client(unittest.TestCase):
         self.assertIn("does not know this node any more", self.run_it("fasp", "list"))
         server["refused"] = False
         self.assertNotIn("any more", self.run_it("fasp", "list"))
+
+    def test_what_an_instance_was_not_subscribed_to_is_said_to_be_so(self):
+        self.server.answers = {"/instances/subscribe": {"host": "social.example", "subscribed": ["cats"]}, "/instances/unsubscribe": {"host": "social.example", "unsubscribed": ["cats"], "unknown": ["catruday"]}}
+        self.assertEqual(self.run_it("instance", "subscribe", "social.example", "cats", "Cats"), "social.example: subscribed #cats\n")
+        self.assertEqual(self.run_it("instance", "unsubscribe", "social.example", "cats", "catruday"), "social.example: unsubscribed #cats\nsocial.example: #catruday was not subscribed\n")
 
     def test_an_instance_without_hashtags_says_why(self):
         self.server.answers = {"/instances/hashtags?host=social.example": {"hashtags": [], "reasons": {}, "sources": [{"source": "followed_tags, line 3", "hashtags": 0, "note": "not read"}]}}
@@ -205,6 +231,12 @@ class Client(unittest.TestCase):
         ]:
             self.server.answers = {"/followers/check": {**report, **change}}
             self.assertIn(text, self.run_it("followers-check", actor, *options, code=code))
+
+    def test_a_check_of_followers_shows_a_header_that_was_not_about_the_list(self):
+        actor = "https://far.example/users/ann"
+        for said, shown in [("ab" * 32, False), ("cd" * 32, True)]:
+            self.server.answers = {"/followers/check": {"actor": actor, "url": actor, "agree": True, "listed": {"count": 1, "digest": "ab" * 32}, "digest_of_header": said}}
+            self.assertEqual("the last header was not about this list" in self.run_it("followers-check", actor), shown)
 
     def test_a_replay_that_may_trend_is_asked_for_first(self):
         self.server.answers = {"/instances/replay": {"tag": "cats", "not_before": "2026-11-01T00:00:00Z", "max_posts": 5, "per_minute": 60, "authors_per_day": 50, "trends": True}}
@@ -228,13 +260,21 @@ class Client(unittest.TestCase):
             os.close(theirs)
 
     def test_what_is_empty_is_said_to_be_in_words_of_people(self):
-        self.assertEqual(self.run_it("backup", "", code=2), "tagring: the name of the file to write is empty\n")
+        self.assertEqual(self.run_it("backup", "", code=2), "tagring: FILE is empty; see tagring backup --help\n")
         done = subprocess.run([BINARY, "setup", "--config", ""], capture_output=True, text=True, timeout=60)
-        self.assertEqual((done.returncode, done.stderr), (2, "tagring: --config: the name of the file to write is empty\n"))
+        self.assertEqual((done.returncode, done.stderr), (2, "tagring: --config is empty; see tagring setup --help\n"))
         done = subprocess.run([BINARY], capture_output=True, text=True, timeout=60)
         self.assertEqual(done.returncode, 2)
         self.assertIn("doctor", done.stderr)
         self.assertNotIn("subcommand is required", done.stderr)
+
+    def test_a_file_that_cannot_be_read_is_not_one_that_proves_nothing(self):
+        file = self.config.parent / "evidence.json"
+        self.assertIn("No such file", self.run_it("audit", "--verify", file, code=2))
+        for text in ("", "no JSON", "[]", "{}"):
+            file.write_text(text)
+            self.assertIn("not proved: ", self.run_it("audit", "--verify", file, code=1))
+            self.assertIs(json.loads(self.run_it("audit", "--verify", file, "--json", code=1))["proved"], False)
 
     def test_numbers_have_bounds_that_can_be_read(self):
         for arguments in (("fasp", "backfill", "social.example", "--posts", "0"), ("instance", "replay", "social.example", "cats", "--per-minute", "0")):

@@ -1,12 +1,14 @@
 """What an administrator does with a node: doctor, certificates, reload, metrics, backup and restore, setup. Two real nodes on loopback
 addresses, and the real binary."""
 
+import errno
 import fcntl
 import getpass
 import json
 import os
 import pty
 import re
+import resource
 import shutil
 import signal
 import socket
@@ -161,6 +163,37 @@ def root_does_not_write_for_another(network):
     shutil.chown(data, "root")
 
 
+def what_may_not_be_read(binary):
+    """As the user of a node for whom certbot has made a certificate, which is root's."""
+    if os.geteuid() != 0:
+        return print("skipped: only root may be another user")
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        tls = Path(folder) / "live"
+        tls.mkdir(mode=0o700)
+        for name in ["fullchain.pem", "privkey.pem"]:
+            (tls / name).write_text("of root")
+        config = Path(folder) / "tagring.toml"
+        config.write_text(f'''[node]\nhost = "tags.example.org"\naddress = "2001:db8::1"\n[ring]\ncreate = true
+[listen]\ncertificate = "{tls}/fullchain.pem"\nkey = "{tls}/privkey.pem"
+[network]\nallow_private_addresses = true\n[network.hosts]\n"tags.example.org" = "2001:db8::1"\n''')
+
+        def called(*words):
+            return subprocess.run([binary, *words, "--config", config], capture_output=True, text=True, user="nobody", group="nogroup", extra_groups=[])
+
+        def as_nobody():
+            done = called("doctor", "--json")
+            return {one["name"]: one for one in json.loads(done.stdout)["checks"]}
+
+        found = as_nobody()["certificate"]
+        check("a file that may not be read is not said to be missing", "may not be read by this user" in found["detail"] and "certbot-hook" in found["what_to_do"], found)
+        done = called("run")
+        check("a start without it fails, and not for what the configuration says", done.returncode == 1 and "may not be read by this user" in done.stderr, (done.returncode, done.stderr))
+        config.chmod(0o600)
+        found = as_nobody()["configuration"]
+        check("who may not read the configuration need not correct it", "ask as root" in found["what_to_do"], found)
+
+
 def not_reached(network):
     """The way in is shut: this node listens where nobody looks for it."""
     replace(network.config_file(1), "[listen]\n", f'[listen]\nport = {free_port()}\n')
@@ -250,6 +283,10 @@ def reload(network):
     done = run(network, "reload", "--config", file)
     check("a mistake changes nothing", done.returncode == 2 and "publish.posts_an_hour" in done.stderr and process.poll() is None, done.stderr)
     file.write_text(text)
+    replace(file, 'instances = ["oak.example"]', f'instances = ["oak.example", "{node_host(0)}"]')
+    done = run(network, "reload", "--config", file)
+    check("no reload lets another server have this node's name while followers are compared", done.returncode != 0 and "publish.instances names node.host" in done.stderr, done.stderr)
+    file.write_text(text)
     network.cli(0, "reload")
     changes = network.cli(0, "show", "changes")["changes"]
     check("who had it read again is known", {"SIGHUP", f"local socket ({getpass.getuser()})"} <= {one["who"] for one in changes if one["does"] == "/reload"}, changes)
@@ -258,6 +295,40 @@ def reload(network):
     check("and what came of it", any("publish.posts_an_hour" in one["outcome"] and "ring.vservers" in one["outcome"] for one in changes), changes)
     log = (network.directory / "oak.log").read_text()
     check("the log has it too", re.search(r"event=admin who=SIGHUP does=/reload .*outcome=", log), log[-1000:])
+
+
+HELD_AT_CONTROL = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <signal.h>
+/* Who opens the socket for control requests, the last one, stops there until it is told to go on. */
+int bind(int socket, const unsigned short* family, unsigned size) {
+  static int (*real)(int, const unsigned short*, unsigned);
+  if (!real) real = (int (*)(int, const unsigned short*, unsigned)) dlsym(RTLD_NEXT, "bind");
+  if (*family == 1) raise(SIGSTOP);
+  return real(socket, family, size);
+}
+"""
+
+
+def renewed_while_the_node_starts(network):
+    """After the server has read the certificate, and before the node runs."""
+    before, until = served(network, 1), network.cli(1, "status")["certificate_until"]
+    network.stop_node(1)
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "held.c").write_text(HELD_AT_CONTROL)
+        subprocess.run(["clang-19", "-shared", "-fPIC", "-o", f"{folder}/held.so", f"{folder}/held.c"], check=True)
+        node = subprocess.Popen([network.binary, "run", "--json", "--config", network.config_file(1)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                                text=True, env={**os.environ, "LD_PRELOAD": f"{folder}/held.so"})
+        network.processes["elm"] = node
+        _, status = os.waitpid(node.pid, os.WUNTRACED)
+        check("the start is held", os.WIFSTOPPED(status), status)
+        certificate(network, node_host(1), days=50)
+        node.send_signal(signal.SIGCONT)
+        node.stdout.readline()
+        wait_for("the certificate that was renewed meanwhile", lambda: served(network, 1) != before)
+        check("and the node knows until when it is good", network.cli(1, "status")["certificate_until"] > until + 40 * 86400)
+    wait_for("the node that was held", lambda: network.is_settled(1))
 
 
 def seen_by_machines(network):
@@ -271,7 +342,7 @@ def seen_by_machines(network):
     replace(network.config_file(0), 'data = "data"', f'data = "data"\nadmin_token_file = "{token}"')
     network.cli(0, "reload")
     status, body = get(network, 0, "/metrics", [f"Authorization: Bearer {ADMINISTRATORS_TOKEN}"])
-    check("/metrics with it", status == 200 and 'tagring_ring_member{ring="relay"} 1' in body and "tagring_ready 1" in body and "tagring_disk_free_bytes " in body, body)
+    check("/metrics with it", status == 200 and 'tagring_ring_member{ring="relay"} 1' in body and "tagring_ready 1" in body and "tagring_disk_free_bytes " in body and "\ntagring_certificate_late_seconds " in body, body)
     if shutil.which("promtool"):
         done = subprocess.run(["promtool", "check", "metrics"], input=body, capture_output=True, text=True)
         check("promtool reads it", done.returncode == 0, done.stdout + done.stderr)
@@ -405,8 +476,12 @@ def answers_to_mistakes(network):
         shutil.copy(network.config_file(0), Path(folder) / "tagring.toml")
         replace(Path(folder) / "tagring.toml", 'data = "data"', f'data = "{network.node_directory(0)}/data"')
         check("one in this folder is found", run(network, "status", cwd=folder).returncode == 0)
+        copy = network.node_directory(0) / "data" / "backup.db.part"
+        copy.touch()
         second = run(network, "run", "--config", Path(folder) / "tagring.toml")
         check("a second node on the same data", second.returncode == 1 and "Does the node run already?" in second.stderr, second.stderr)
+        check("which leaves alone the copy that the first is writing", copy.exists())
+        copy.unlink(missing_ok=True)
     shown = run(network, "status", *config).stdout
     check("status is a page", shown.startswith(f"https://{node_host(0)}") and "Rings\n" in shown and "{" not in shown, shown)
     settings = run(network, "show", "settings", *config).stdout
@@ -416,6 +491,9 @@ def answers_to_mistakes(network):
     for command in commands:
         text = run(network, *command, "--help").stdout
         check(f"{' '.join(command)} --help has an example", "Example" in text and f"tagring {' '.join(command)}" in text.split("Example")[-1], text)
+        if "\nPositionals:\n" in text:
+            done = run(network, *command, "", *config)
+            check(f"{' '.join(command)} takes no empty word", done.returncode == 2, (done.returncode, done.stdout, done.stderr))
 
 
 def all_commands(network, *words):
@@ -640,6 +718,9 @@ def backup(network):
         backup_killed_anywhere(network, Path(folder))
         answer = network.cli(0, "backup", file)
         check("a copy while it runs", answer["octets"] == file.stat().st_size > 0 and file.stat().st_mode & 0o77 == 0, answer)
+        with sqlite3.connect(file) as copied:
+            copied.execute("INSERT INTO subscriptions(tag, owner, follow_id, accepted) VALUES('hedgehog', 'https://gone.example', 'https://a.example/1', 1)")
+        copied.close()
         again = run(network, "backup", file, "--config", network.config_file(0))
         check("no copy is overwritten", again.returncode == 2 and "is there already" in again.stderr, again.stderr)
         running = run(network, "restore", file, "--config", network.config_file(0))
@@ -656,6 +737,10 @@ def backup(network):
         check("a restore that is killed leaves one of the two", wrong == 0 and kills > 4, (wrong, kills))
         done = run(network, "restore", file, "--config", network.config_file(0))
         check("a whole one is restored", done.returncode == 0, done.stderr)
+        with sqlite3.connect(database) as restored:
+            settled = restored.execute("SELECT tag FROM subscriptions WHERE accepted = 1").fetchall()
+        restored.close()
+        check("owners are asked again for what they took since", not settled, settled)
         check("it says where the former is", re.search(rf"{database}\.before-restore\S*: remove it", done.stdout), done.stdout)
         for name, spoil, why in [("bare", "DROP TABLE posts", "lacks the table posts"), ("keyless", "DELETE FROM meta WHERE name = 'key'", "no key"),
                                  ("garbage", "UPDATE meta SET value = CAST('garbage' AS BLOB) WHERE name = 'key'", "PEM")]:
@@ -674,6 +759,7 @@ def backup(network):
             run(network, "restore", file, "--config", network.config_file(0))
         aside = [path for path in database.parent.glob("tagring.db.before-restore*") if b"mark" in path.read_bytes()]
         check("what was there is kept, however often one restores", len(aside) == 1, aside)
+        restored_where_nothing_can_be_given_away(network, Path(folder), file, database)
         database.write_bytes(b"damaged" * 1000)
         done = run(network, "restore", file, "--config", network.config_file(0))
         check("in the place of a damaged one, too", done.returncode == 0, done.stderr)
@@ -685,6 +771,36 @@ def backup(network):
         check("the doctor tells of what was there before", "tagring.db.before-restore, from before a restore" in checks["disk"]["detail"], checks["disk"])
         wanted = json.dumps(network.cli(0, "show", "subscriptions"))
         check("it has what the copy had", "hedgehog" in wanted and "newt" not in wanted, wanted)
+        restored_from_the_disk_of_a_killed_node(network, Path(folder), database)
+
+
+def restored_where_nothing_can_be_given_away(network, folder, file, database):
+    """As on a disk of the network that knows no root."""
+    if os.geteuid() != 0:
+        return print("skipped: only root gives what it restores to the node's user")
+    (folder / "chown.c").write_text("#include <errno.h>\nint chown(const char* path, unsigned user, unsigned group) { return errno = EPERM, -1; }\n")
+    subprocess.run(["clang-19", "-shared", "-fPIC", "-o", folder / "chown.so", folder / "chown.c"], check=True)
+    shutil.chown(database.parent, "nobody")
+    refused = run(network, "restore", file, "--config", network.config_file(0), env={**os.environ, "LD_PRELOAD": str(folder / "chown.so")})
+    check("a copy that cannot be the node's is refused, and does not stay", refused.returncode != 0 and "cannot own" in refused.stderr and not Path(f"{database}.restored").exists(), refused.stderr)
+    shutil.chown(database.parent, "root")
+
+
+def restored_from_the_disk_of_a_killed_node(network, folder, database):
+    """What it had written last is beside its database only."""
+    network.cli(0, "subscribe", "otter")
+    network.kill_node(0)
+    disk = folder / "disk"
+    disk.mkdir()
+    for file in database.parent.glob("tagring.db*"):
+        shutil.move(file, disk / file.name)
+    check("there is a file beside it", (disk / "tagring.db-wal").stat().st_size > 0, list(disk.iterdir()))
+    done = run(network, "restore", disk / "tagring.db", "--config", network.config_file(0))
+    check("what a killed node had is restored from its disk", done.returncode == 0, done.stderr)
+    network.start_node(0)
+    wait_for("the node from that disk", lambda: network.is_settled(0))
+    wanted = json.dumps(network.cli(0, "show", "subscriptions"))
+    check("with what it had acknowledged last", "hedgehog" in wanted and "otter" in wanted, wanted)
 
 
 def another_name(network):
@@ -700,7 +816,18 @@ def another_name(network):
     copied.close()
     refused = start_of(network, 1)
     check("a node does not go on as another", refused.returncode == 2 and 'put moved_from = "https://old.example"' in refused.stderr, refused.stderr)
+    check("and it is said first how to go back", refused.stderr.index("set it back to old.example") < refused.stderr.index("put moved_from"), refused.stderr)
+    copy = network.node_directory(1) / "old.db"
+    shutil.copy(database, copy)
     replace(config, 'data = "data"', 'data = "data"\nmoved_from = "https://old.example"')
+    with sqlite3.connect(database) as stuck:
+        stuck.execute("CREATE TRIGGER stuck BEFORE DELETE ON followers BEGIN SELECT RAISE(ABORT, 'stuck'); END")
+    stuck.close()
+    refused = start_of(network, 1)
+    check("a start that cannot take the database over leaves no copy of it", refused.returncode != 0 and "stuck" in refused.stderr and not list(database.parent.glob("*.before-new-name*")), refused.stderr)
+    with sqlite3.connect(database) as loosened:
+        loosened.execute("DROP TRIGGER stuck")
+    loosened.close()
     network.start_node(1)
     wait_for("the node of another name", lambda: network.is_listening(1))
     network.stop_node(1)
@@ -709,7 +836,61 @@ def another_name(network):
         now = dict(taken.execute("SELECT name, CAST(value AS TEXT) FROM meta WHERE name IN ('key', 'origin')").fetchall())
     taken.close()
     check("and its key, too", now["key"] != (key[0].decode() if isinstance(key[0], bytes) else key[0]) and now["origin"] == f"https://{node_host(1)}:{network.port}", now["origin"])
+
+    with sqlite3.connect(f"{database}.before-new-name") as former:
+        check("what was taken out is beside it", former.execute("SELECT count(*) FROM followers WHERE tag = 'owls'").fetchone() == (1,))
+        check("with the key of that one", former.execute("SELECT value FROM meta WHERE name = 'key'").fetchone() == key)
+    former.close()
+
+    def kept():
+        with sqlite3.connect(database) as there:
+            rows = there.execute("SELECT name, value FROM meta WHERE name IN ('key', 'origin') ORDER BY name").fetchall()
+        there.close()
+        return rows
+
+    own = kept()
+    done = run(network, "restore", copy, "--config", config)
+    check("what it has of its own is not thrown away for that of the old one", done.returncode == 2 and "this node has run already" in done.stderr, done.stdout + done.stderr)
+    check("and is as it was", kept() == own and not Path(f"{database}.restored").exists(), own)
     config.write_text(text)
+
+
+PLAIN_FILES = r"""
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+/* A file system without hard links that always replaces what is there, where a mount cannot be replaced. */
+int link(const char* from, const char* to) { return errno = EPERM, -1; }
+int renameat2(int of, const char* from, int at, const char* to, unsigned flags) { return errno = EINVAL, -1; }
+int renameat(int of, const char* from, int at, const char* to);
+int rename(const char* from, const char* to) {
+  return getenv("IS_MOUNT") ? (errno = EBUSY, -1) : renameat(-100, from, -100, to);
+}
+"""
+
+
+def setup_on_plain_files(binary, options):
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "plain.c").write_text(PLAIN_FILES)
+        subprocess.run(["clang-19", "-shared", "-fPIC", "-o", f"{folder}/plain.so", f"{folder}/plain.c"], check=True)
+        place = Path(folder) / "etc"
+        place.mkdir()
+        file = place / "tagring.toml"
+
+        def write(*more, **environment):
+            return subprocess.run([binary, "setup", "--config", file, *options, *more], capture_output=True, text=True, stdin=subprocess.DEVNULL,
+                                  env={**os.environ, "LD_PRELOAD": f"{folder}/plain.so", **environment})
+
+        done = write()
+        written = file.read_text() if file.exists() else ""
+        check("a file system needs no hard links", done.returncode == 0 and 'host = "tags.example.org"' in written, done.stderr)
+        done = write()
+        check("nothing is overwritten there either", done.returncode == 2 and "--force" in done.stderr and file.read_text() == written, done.stderr)
+        file.write_text("# " + "former\n" * 2000)
+        before = file.stat().st_ino
+        done = write("--force", IS_MOUNT="1")
+        check("a file that is a mount is written where it is", done.returncode == 0 and (file.read_text(), file.stat().st_ino) == (written, before), done.stderr)
+        check("and nothing is left beside it", [path.name for path in place.iterdir()] == [file.name])
 
 
 def setup():
@@ -721,6 +902,15 @@ def setup():
         check("setup says what to type into each server", done.returncode == 0 and all(name in done.stdout for name in ["Mastodon", "Misskey", "Pleroma", "Akkoma", "https://tags.example.org/inbox", "https://tags.example.org/actor"]), done.stdout + done.stderr)
         check("what it writes has comments and rights", file.read_text().count("\n#") > 8 and file.stat().st_mode & 0o27 == 0)
         report = subprocess.run([binary, "doctor", "--json", "--config", file], capture_output=True, text=True)
+        former, mode = file.read_text(), file.stat().st_mode
+        full = subprocess.run([binary, *options, "--force"], capture_output=True, text=True, stdin=subprocess.DEVNULL, restore_signals=False,
+                              preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (500, 500)))
+        check("where the disk is full, what was there stays whole", full.returncode == 1 and file.read_text() == former, (full.returncode, full.stderr))
+        check("and it says why, and leaves nothing", os.strerror(errno.EFBIG) in full.stderr and [path.name for path in Path(folder).iterdir()] == [file.name], full.stderr)
+        file.chmod(0o600)
+        again = subprocess.run([binary, *options, "--force"], capture_output=True, text=True, stdin=subprocess.DEVNULL)
+        check("what takes its place has its rights", again.returncode == 0 and file.stat().st_mode & 0o777 == 0o600, (again.stderr, oct(file.stat().st_mode)))
+        file.chmod(mode)
         check("and is a configuration", json.loads(report.stdout)["checks"][0]["ok"], report.stdout)
         asked = Path(folder) / "asked.toml"
         # Name, instance (as proposed), address (the DNS has none), network, whom to join, certificate and key (as proposed).
@@ -744,7 +934,19 @@ def setup():
         done = subprocess.run([binary, *options], capture_output=True, text=True, stdin=subprocess.DEVNULL)
         check("the unit can write to the proposed folder", "ReadWritePaths" not in seen)
         done = subprocess.run([binary, *options, "--force", "--data", "/srv/tagring"], capture_output=True, text=True, stdin=subprocess.DEVNULL)
-        check("and to another one after what setup says", "ReadWritePaths=/srv/tagring" in done.stdout, done.stdout)
+        check("and to another one after what setup says", all(step in done.stdout for step in ["install -d -m 700 -o tagring -g tagring /srv/tagring\n", "ReadWritePaths=/srv/tagring\n"]), done.stdout)
+        done = subprocess.run([binary, *options, "--force", "--data", "/var/lib/tagring/"], capture_output=True, text=True, stdin=subprocess.DEVNULL)
+        check("the proposed folder is known with a slash, too", done.returncode == 0 and "ReadWritePaths" not in done.stdout, done.stdout)
+        here = Path(folder) / "here"
+        here.mkdir()
+        (here / "chain.pem").touch()
+        elsewhere = Path(folder) / "elsewhere" / "tagring.toml"
+        done = subprocess.run([binary, "setup", "--config", elsewhere, *options[3:], "--certificate", "chain.pem", "--key", "./key.pem", "--data", "data"], capture_output=True, text=True, stdin=subprocess.DEVNULL, cwd=here)
+        written = elsewhere.read_text() if elsewhere.exists() else ""
+        check("a path counts from where it is typed", all(line in written for line in [f'certificate = "{here}/chain.pem"', f'key = "{here}/key.pem"', f'data = "{here}/data"']), (done.stderr, written))
+        check("for systemd as well", f"ReadWritePaths={here}/data\n" in done.stdout and "get a certificate" not in done.stdout, done.stdout)
+        shutil.rmtree(here)
+        shutil.rmtree(elsewhere.parent, ignore_errors=True)
         done = subprocess.run([binary, *options], capture_output=True, text=True, stdin=subprocess.DEVNULL)
         comma = Path(folder) / "comma.toml"
         for arguments in [["--instance", ",", "--create"], ["--instance", "example.org", "--join", ","]]:
@@ -772,11 +974,13 @@ def setup():
             check(f"an instance is the name of a server: {instance}", (done.returncode == 0) == written == (wrong == ""), done.stderr)
             many.unlink(missing_ok=True)
         done = subprocess.run([binary, "setup", "--config", Path(folder) / "idn.toml", "--host", "tags.bücher.example", *options[5:], "--force"], capture_output=True, text=True, stdin=subprocess.DEVNULL)
+        setup_on_plain_files(binary, options[3:])
         check("names are printed as servers and certbot take them", "certonly -d tags.xn--bcher-kva.example" in done.stdout and "https://tags.xn--bcher-kva.example/inbox" in done.stdout, done.stdout + done.stderr)
 
 
 def main():
     setup()
+    what_may_not_be_read(os.environ.get("TAGRING_BINARY", ROOT / "build" / "release" / "tagring"))
     with Network(ROOT / "run" / "operation_test", nodes=2) as network:
         for i in range(2):
             network.start_node(i)
@@ -788,6 +992,7 @@ def main():
         network.start_node(1)
         wait_for("two nodes again", lambda: network.is_settled(1))
         reload(network)
+        renewed_while_the_node_starts(network)
         seen_by_machines(network)
         answers_to_mistakes(network)
         feed(network)

@@ -2,6 +2,7 @@
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <gtest/gtest.h>
@@ -43,6 +44,32 @@ TEST(TaskGroup, ATaskCancelledBeforeItsFirstStepEndsQuietly) {
   EXPECT_NO_THROW(context.run());
   EXPECT_FALSE(reached);
   EXPECT_TRUE(joined);
+}
+
+// An io_context would run it at once when it is spawned from one of its own handlers.
+TEST(TaskGroup, ATaskBeginsAfterWhoeverSpawnsItHasSaidAll) {
+  boost::asio::io_context context;
+  TaskGroup group(context.get_executor());
+  bool reached = false;
+  boost::asio::post(context, [&] {
+    group.spawn("task", mark(&reached));
+    EXPECT_FALSE(reached);
+  });
+  context.run();
+  EXPECT_TRUE(reached);
+}
+
+TEST(TaskGroup, ATaskThatIsCancelledWhereItWasSpawnedNeverBegins) {
+  boost::asio::io_context context;
+  TaskGroup group(context.get_executor());
+  bool reached = false;
+  boost::asio::post(context, [&] {
+    group.spawn("task", mark(&reached));
+    group.cancel();
+  });
+  context.run();
+  EXPECT_FALSE(reached);
+  EXPECT_EQ(group.size(), 0U);
 }
 
 TEST(TaskGroup, CancelInterruptsWhatWaitsAndJoinSeesItEnd) {

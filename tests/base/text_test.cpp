@@ -51,9 +51,16 @@ TEST(Time, Rfc3339RoundTripsAndAcceptsWhatServersSend) {
   ASSERT_TRUE(time);
   EXPECT_EQ(to_rfc3339(*time), "2026-11-21T02:24:00.123Z");
   EXPECT_EQ(from_rfc3339("2026-11-21T04:24:00+02:00"), from_rfc3339("2026-11-21T02:24:00Z"));
-  EXPECT_FALSE(from_rfc3339("2026-11-21"));
-  EXPECT_FALSE(from_rfc3339("2026-02-30T00:00:00Z"));
-  EXPECT_FALSE(from_rfc3339("2026-11-21T02:24:00"));
+  for (const char* same : {"2026-11-21T02:24:00", "2026-11-21T02:24Z", "2026-11-21 02:24:00.0",
+                           "2026-11-21T04:24:00+0200", "2026-11-20T22:24-0400"}) {
+    EXPECT_EQ(from_rfc3339(same), from_rfc3339("2026-11-21T02:24:00Z")) << same;
+  }
+  EXPECT_EQ(from_rfc3339("2026-11-21"), from_rfc3339("2026-11-21T00:00:00Z"));
+  for (const char* none : {"", "2026", "2026-02-30", "2026-02-30T00:00:00Z", "2026-11-21T", "2026-11-21T02",
+                           "2026-11-21T02:24:", "2026-11-21T02:24:00+", "2026-11-21T02:24:00+02",
+                           "2026-11-21T02:24:00Z.", "2026-11-21T02:24:00 UTC", "2026-11-21Z"}) {
+    EXPECT_FALSE(from_rfc3339(none)) << none;
+  }
 }
 
 TEST(Time, HttpDateIsImfFixdate) {

@@ -125,6 +125,39 @@ TEST_F(PostCheckerTest, ALivingPostIsNotRemovedByOneRelay) {
   EXPECT_EQ(refusals.front().error.message, "the post still carries the tag");
 }
 
+// Its author may have blocked that node, say.
+TEST_F(PostCheckerTest, WhoWithdrawsWhatIsThereIsNotBelievedNorTakenForALiar) {
+  const auto remove_three = [&](WallTime changed) {
+    for (int i = 0; i < 3; ++i) {
+      loop.run_for(std::chrono::minutes(4));  // profiles are remembered
+      const std::string uri = "https://post.example/" + std::to_string(i);
+      publish(uri);
+      TagEvent removal = event(Op::kRemove, uri);
+      removal.changed = changed;
+      EXPECT_THAT(taken({removal}, kA), IsEmpty());
+    }
+    return origins.standing().is_doubtful(kA);
+  };
+  EXPECT_FALSE(remove_three(kDate + std::chrono::seconds(1)));
+  EXPECT_TRUE(remove_three({})) << "that they were deleted is a lie";
+}
+
+TEST_F(PostCheckerTest, NorIsOneWhoseRemovalsWereNotDecidedFor) {
+  std::vector<TagEvent> removals;
+  for (int i = 0; i < 4; ++i) {
+    removals.push_back(event(Op::kRemove, "https://post.example/" + std::to_string(i)));
+    removals.back().changed = kDate + std::chrono::seconds(1);
+    publish(removals.back().uri);
+  }
+  EXPECT_THAT(taken({removals.front()}, kA), IsEmpty());
+  removals.erase(removals.begin());
+  EXPECT_THAT(taken(removals, kA), IsEmpty());
+  EXPECT_EQ(refusals.front().error.code, ErrorCode::kBusy) << "the profile is from before";
+  loop.run_for(std::chrono::minutes(31));
+  EXPECT_THAT(taken({event()}, kB), SizeIs(1));
+  EXPECT_FALSE(origins.standing().is_doubtful(kA));
+}
+
 TEST_F(PostCheckerTest, APostThatIsGoneIsRemoved) { EXPECT_THAT(taken({event(Op::kRemove)}, kA), SizeIs(1)); }
 
 TEST_F(PostCheckerTest, APostWhoseAuthorWithdrewConsentIsRemovedAlthoughItIsThere) {
@@ -153,18 +186,35 @@ class Relay : public PostChecker::Owner {
   [[nodiscard]] bool is_archive() const override { return false; }
 };
 
-TEST_F(PostCheckerTest, WhoWasWrongAboutItsOwnPostIsBelievedAgainADayLater) {
-  PostChecker looks{{.check_share = 1}, identity, blocks, origins, runtime};
-  Relay relay;
-  const auto takes = [&](const std::string& uri) {
-    servers.publish(uri, kAuthor, "dogs", kDate);  // which is not what its sender says
+class Looking : public PostCheckerTest {
+ protected:
+  // Of the server of the post itself.
+  bool takes_own(const TagEvent& event) {
     std::optional<std::size_t> count;
     boost::asio::co_spawn(
-        loop.executor(kOwner),
-        looks.believable(relay, {event(Op::kAdd, uri)}, origin_of(kUri), {}, &refusals),
+        loop.executor(kOwner), looks.believable(relay, {event}, origin_of(kUri), {}, &refusals),
         [&](std::exception_ptr, const std::vector<TagEvent>& events) { count = events.size(); });
     loop.run_for(std::chrono::minutes(2));
     return count == 1U;
+  }
+
+  PostChecker looks{{.check_share = 1}, identity, blocks, origins, runtime};
+  Relay relay;
+};
+
+TEST_F(Looking, WhoWithdrawsItsOwnPostThatIsThereIsBelievedStill) {
+  for (const std::string& uri : {kUri, kUri + "1"}) {
+    publish(uri);
+    TagEvent removal = event(Op::kRemove, uri);
+    removal.changed = kDate + std::chrono::seconds(1);
+    EXPECT_TRUE(takes_own(removal));
+  }
+}
+
+TEST_F(Looking, WhoWasWrongAboutItsOwnPostIsBelievedAgainADayLater) {
+  const auto takes = [&](const std::string& uri) {
+    servers.publish(uri, kAuthor, "dogs", kDate);  // which is not what its sender says
+    return takes_own(event(Op::kAdd, uri));
   };
   EXPECT_TRUE(takes(kUri));
   EXPECT_FALSE(takes(kUri + "1"));
@@ -179,6 +229,12 @@ TEST_F(PostCheckerTest, TheDateIsThatOfThePostNotOfWhoTellsOfIt) {
   TagEvent told = event();
   told.published -= std::chrono::hours(24 * 365);
   EXPECT_THAT(taken({told}, kA), ElementsAre(event()));
+}
+
+TEST_F(PostCheckerTest, TheDateThatIsToldStaysWhereThePostHasNoneThatCanBe) {
+  publish();
+  servers.date(kUri, "2999-01-01T00:00:00Z");
+  EXPECT_THAT(taken({event()}, kA), ElementsAre(event()));
 }
 
 TEST_F(PostCheckerTest, ARelayIsBelievedAboutPostsOfItsOwnHost) {
@@ -239,6 +295,17 @@ TEST_F(PostCheckerTest, WhoNamesPostsAtServersThatDoNotAnswerLeavesChecksForOthe
   servers.down = false;
   publish();
   EXPECT_THAT(taken({event()}, kB), SizeIs(1));
+}
+
+// A server that refuses is asked with each form of signature.
+TEST_F(PostCheckerTest, EachRequestThatALookTakesCountsForTheHost) {
+  std::vector<TagEvent> invented;
+  for (int i = 0; i < 20; ++i) {
+    invented.push_back(event(Op::kAdd, fmt::format("https://post.example/?{}", i)));
+    servers.refusals[invented.back().uri] = 401;
+  }
+  EXPECT_THAT(taken(invented, kA), IsEmpty());
+  EXPECT_LE(servers.asked_in_all(), 4);
 }
 
 TEST_F(PostCheckerTest, WhoNamesPostsThatAreThereMayNameAsManyAsThereAre) {

@@ -45,6 +45,13 @@ class Servers final : public HttpClient {
         uri, author, to_rfc3339(published), to_rfc3339(std::max(published, updated)), tag);
     join(author, /*indexable=*/true);
   }
+  // A post that was published, as it says, on `date`.
+  void date(const std::string& uri, const std::string& date) {
+    std::string& document = documents.at(uri);
+    const std::string key = R"("published":")";
+    const std::size_t begin = document.find(key) + key.size();
+    document.replace(begin, document.find('"', begin) - begin, date);
+  }
   void join(const std::string& author, bool indexable, const std::string& summary = "") {
     documents[author] = fmt::format(
         R"({{"id":"{0}","type":"Person","inbox":"{0}/inbox","preferredUsername":"u","indexable":{1},"summary":"{2}"}})",

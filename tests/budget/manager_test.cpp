@@ -1,6 +1,15 @@
 #include "budget/manager.hpp"
 
+#include <algorithm>
+#include <cctype>
+#include <fmt/format.h>
+#include <fstream>
 #include <gtest/gtest.h>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "tests/source_dir.hpp"
 
 namespace tagring::budget {
 namespace {
@@ -151,6 +160,102 @@ TEST_F(ManagerTest, StrangersCannotTakeTheShareOfThoseWhoAreKnown) {
   EXPECT_FALSE(manager.who("home.example").known);
   manager.set_neighbours({});
   EXPECT_FALSE(manager.who(address("2001:db8::2")).known);
+}
+
+TEST_F(ManagerTest, OneWhoIsKnownLeavesRoomForAnotherWhoIs) {
+  const Budgets all = default_budgets();
+  for (std::size_t i = 0; i < kResources; ++i) {
+    if (all.at(i).window > Duration::zero()) continue;
+    Manager manager(all, clock);
+    for (const char* known : {"greedy.example", "other.example"}) manager.note_known(known);
+    const auto resource = static_cast<Resource>(i);
+    const std::uint64_t some = std::max<std::uint64_t>(1, all.at(i).total / 1'000);
+    const auto take = [&](const std::string& host) {
+      return manager.take(resource, manager.who(host), some) == Duration(0);
+    };
+    for (int n = 0; take("s" + std::to_string(n) + ".example"); ++n) {
+    }
+    for (const char* host : {"a.greedy.example", "b.greedy.example"}) {
+      while (take(host)) {
+      }
+    }
+    EXPECT_TRUE(take("other.example")) << to_string(resource);
+  }
+}
+
+TEST_F(ManagerTest, WhoIsKnownHasWhatAStrangerHasBeside) {
+  Manager manager(budgets({16, 2, 3, {}}), clock);
+  manager.set_neighbours({{"node.example", address("2001:db8:1:1::1")}});
+  const auto take = [&](const char* text) {
+    return manager.take(kOne, manager.who(address(text))) == Duration(0);
+  };
+  EXPECT_TRUE(take("2001:db8:1:2::1") && take("2001:db8:1:2::1") && take("2001:db8:1:3::1"));
+  EXPECT_FALSE(take("2001:db8:1:4::1"));
+  EXPECT_TRUE(take("2001:db8:1:1::1") && take("2001:db8:1:1::1")) << "whatever strangers of its /48 have";
+  EXPECT_FALSE(take("2001:db8:1:1::1"));
+  for (int i = 0; i < 2; ++i) manager.give_back(kOne, manager.who(address("2001:db8:1:2::1")));
+  EXPECT_TRUE(take("2001:db8:1:1::1") && take("2001:db8:1:1::1"));
+  EXPECT_FALSE(take("2001:db8:1:1::1"));
+}
+
+TEST_F(ManagerTest, WhatIsCountedOfWhoIsKnownLeavesItNoMoreRoomThanWhatItTakes) {
+  Manager manager(budgets({80, 0, 2, {}}), clock);
+  manager.note_known("far.example");
+  for (int i = 0; i < 15; ++i) manager.count(kOne, manager.who("far.example"));
+  EXPECT_EQ(manager.used(kOne), 15U);
+  EXPECT_FALSE(manager.has_room(kOne, manager.who("far.example")));
+  for (int i = 0; i < 15; ++i) manager.give_back(kOne, manager.who("far.example"));
+  EXPECT_TRUE(manager.has_room(kOne, manager.who("far.example")));
+}
+
+// With the commas in long numbers left out.
+std::string security_page() {
+  std::ifstream file(source_dir() / "docs/security.md");
+  std::string page{std::istreambuf_iterator(file), {}};
+  const auto is_digit = [&](std::size_t at) {
+    return at < page.size() && std::isdigit(static_cast<unsigned char>(page[at])) != 0;
+  };
+  for (std::size_t at = page.size(); at-- > 1;)
+    if (page[at] == ',' && is_digit(at - 1) && is_digit(at + 1)) page.erase(at, 1);
+  return page;
+}
+
+TEST_F(ManagerTest, TheDefaultsAreThoseThatAreDocumented) {
+  using enum Resource;
+  const std::string page = security_page();
+  const auto of = [](Resource resource) { return default_budgets().at(static_cast<std::size_t>(resource)); };
+  const auto says = [&](Resource resource, std::string_view text) {
+    const Limit limit = of(resource);
+    const std::uint64_t all = limit.total - limit.total * Manager::kReservedPercent / 100;
+    const std::string expected = fmt::format(fmt::runtime(text), fmt::arg("all", all),
+                                             fmt::arg("each", limit.each), fmt::arg("group", limit.group));
+    EXPECT_TRUE(page.contains(expected)) << expected;
+  };
+  says(kConnections, "| {all} by all strangers, {each} of an address or /64, {group} of a /48 | where");
+  says(kArrivals, "in ten seconds {all} by all strangers, {each} from an address or /64, {group} from a /48");
+  says(kReads, "| {each} in five minutes of an address or /64, {group} of a /48, {all} by all strangers");
+  says(kStreams, "| {all} by all strangers, {each} of an address or /64, {group} of a /48; 20 hashtags");
+  says(kStreamTags, "{each} for one address, {group} for a /48, {all} for all strangers");
+  says(kLookUps, "| {each} at a time for an address or /64, {group} for a /48, {all} for all strangers");
+  says(kClaims, "{each} at a time for a host, {group} for its registered domain, {all} for all that");
+  says(kProofs, "| {each} at a time for an address or /64, {group} for a /48, {all} for all strangers");
+  says(kWays, "at a time {all} servers asked how to follow from them ({each} for an address or /64, {group}");
+  says(kGuesses, "| {each} in five minutes of an address or /64, {group} of a /48 | 429");
+  says(kCalls, "| {each} in five minutes of an address or /64, {group} of a /48, {all} for all strangers");
+  says(kKeyFetches, "{each} a minute for requests from one address, {group} of a /48, {all} in all");
+  says(kKeyHosts, "{each} requests a minute to one host and {group} to one domain");
+  says(kChecks, "{each} a minute more from one host and {group} from one domain");
+  says(kVainChecks, "{group} a minute for the domain that says it");
+  says(kEvents, "| {group} an hour of a domain");
+  says(kWaiting, "| {group} actors of a domain, {all} in all");
+  says(kLetters, "| {group} of a domain, for 7 days");
+  says(kWanted, "| {group} of a domain for people and servers");
+  says(kNodeFollows, ", {group} for nodes |");
+  says(kReports, "| {group} of a domain, {all} in all");
+  says(kLinks, "| {group} actors of a domain, {all} in all");
+  says(kAuthorBlocks, "| {group} of a domain, {all} in all");
+  says(kReaderAsks, "| {each} a minute of an address or /64, {group} of a /48;");
+  says(kReaderHosts, "{group} to one domain, eight times");
 }
 
 TEST_F(ManagerTest, HostsOfARegisteredDomainAreOneGroup) {

@@ -53,7 +53,7 @@ class Feed final : public HttpStream {
   }
   void close() override { closed = true; }
   bool wait_until_closed() const {
-    for (int i = 0; i < 100 && !closed; ++i) std::this_thread::sleep_for(milliseconds(50));
+    for (int i = 0; i < 600 && !closed; ++i) std::this_thread::sleep_for(milliseconds(50));
     return closed;
   }
 

@@ -321,6 +321,17 @@ TEST_F(FrontTest, WithoutACoreNobodyWaits) {
   EXPECT_THAT(inside.calls, testing::IsEmpty());
 }
 
+// A core that has no fronts says so in the database. Whoever sends tries again later, unless they are told
+// that what they send is wrong.
+TEST_F(FrontTest, WhatComesWhileThereIsNoCoreIsToComeAgain) {
+  core_is = "";
+  inside.listeners.erase(kCore);
+  run(front.get_in_touch());
+  run(front.get_in_touch());
+  EXPECT_EQ(json::text_of(front.report(), "core"), "");
+  EXPECT_EQ(ask(signed_post("/inbox", follow())).status, 503);
+}
+
 // It refuses at once, so it has the fewest connections: a balancer would give it nearly all that come.
 TEST_F(FrontTest, WhoHasLostTheCoreForLongerThanATakeOverIsNotAliveForBalancers) {
   EXPECT_EQ(livez(front), 200);
@@ -361,8 +372,9 @@ TEST_F(FrontTest, WhatCertificateItShowsIsInItsReport) {
   EXPECT_FALSE(json::get_flag(one.report(), "certificate_late"));
   loop.run_for(std::chrono::days(6));
   EXPECT_TRUE(json::get_flag(one.report(), "certificate_late"));
-  EXPECT_EQ(json::get_int(one.report(), "certificate_until"),
-            std::chrono::floor<std::chrono::seconds>(until).time_since_epoch().count());
+  const std::int64_t end = std::chrono::floor<std::chrono::seconds>(until).time_since_epoch().count();
+  EXPECT_EQ(json::get_int(one.report(), "certificate_until"), end);
+  EXPECT_EQ(json::get_int(one.report(), "certificate_late_from"), end - 15 * 86'400);
 }
 
 // --- what is kept ------------------------------------------------------------------------------------------

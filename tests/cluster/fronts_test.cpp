@@ -3,6 +3,9 @@
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <map>
@@ -44,6 +47,11 @@ class Places final : public HttpClient {
  public:
   explicit Places(Clock& clock) : clock_(clock) {}
   Task<Result<HttpResponse>> send(HttpCall call) override {
+    if (hang) {
+      boost::asio::steady_timer never(co_await boost::asio::this_coro::executor,
+                                      boost::asio::steady_timer::time_point::max());
+      co_await never.async_wait(boost::asio::use_awaitable);
+    }
     const auto found = answers.find(call.url.authority());
     if (found == answers.end() || !secret().is_proven(call.headers, found->first, clock_.wall_now()))
       co_return fail(ErrorCode::kUnavailable, "connection refused");
@@ -52,6 +60,7 @@ class Places final : public HttpClient {
     co_return response;
   }
   std::map<std::string, json::object> answers;
+  bool hang = false;
 
  private:
   Clock& clock_;
@@ -213,6 +222,24 @@ TEST_F(FrontsTest, OneThatIsLostIsNotThere) {
   EXPECT_EQ(look().size(), 2U) << "none is there, and this one is missed";
   comes(report());
   EXPECT_EQ(fronts_->status().size(), 1U);
+}
+
+Task<void> wait_for(Task<std::optional<Result<HttpResponse>>> answer) { co_await std::move(answer); }
+
+TEST_F(FrontsTest, ACallThatIsCancelledIsUnderWayNoMore) {
+  comes(report());
+  places_.hang = true;
+  HttpCall call("POST", *Url::parse("https://m.example/inbox"), clock_.now() + std::chrono::seconds(9));
+  call.headers = {{"Signature", "keyId=1"}};
+  const auto under_way = [this] { return fronts_->status().at(0).at("calls").to_number<int>(); };
+  boost::asio::io_context loop;
+  TaskGroup tasks(loop.get_executor());
+  tasks.spawn("call", wait_for(fronts_->send(call, {})));
+  loop.poll();
+  EXPECT_EQ(under_way(), 1);
+  tasks.cancel();
+  loop.run();
+  EXPECT_EQ(under_way(), 0);
 }
 
 // --- figures -----------------------------------------------------------------------------------------------

@@ -235,7 +235,7 @@ def is_looked_after(network, check):
 
     brought = [f'\ntagring_front_brought_total{{front="{one.inside()}"}} ' for one in [front, other]]
     check("the core counts for each front", lambda: counts(core, 'role="core"} 1\n', "\ntagring_fronts 2\n", *brought))
-    check("a front counts for itself", lambda: counts(front, 'role="front"} 1\n', "\ntagring_front_core_answers 1\n", '\ntagring_budget_refused_total{resource="connections"} ', "\ntagring_certificate_expiry_seconds "))
+    check("a front counts for itself", lambda: counts(front, 'role="front"} 1\n', "\ntagring_front_core_answers 1\n", '\ntagring_budget_refused_total{resource="connections"} ', "\ntagring_certificate_expiry_seconds ", "\ntagring_certificate_late_seconds "))
 
     front.stop()
     check("who leaves is not missed", lambda: f"front {front.inside()}" not in network.doctor(core) and "event=front_left" in core.log())

@@ -286,10 +286,15 @@ def main():
 
         # Who published the posts audits; the proof is handed to the others.
         name = f"https://{node_host(number)}:{network.port}"
-        report = network.cli(0, "audit", tag, "--out", network.directory / "evidence", codes=(1,))
+        evidence = network.directory / "evidence"
+        report = network.cli(0, "audit", tag, "--out", evidence, codes=(1,))
         named = {finding["owner"] for finding in report["findings"]}
         proved = sum("evidence" in finding for finding in report["findings"])
         check(f"an audit names it alone, and proves {proved} omissions", named == {name} and proved > 0)
+        before = {file: file.read_bytes() for file in evidence.glob("omission-*.json")}
+        network.cli(0, "audit", tag, "--out", evidence, codes=(0, 1))
+        check("another audit overwrites none of the proofs", len(before) == proved and all(file.read_bytes() == text for file, text in before.items()))
+        check("which prove it still", all(network.cli(0, "audit", "--verify", file)["proved"] for file in list(before)[:3]))
         offenders = lambda i: [one["owner"] for one in network.cli(i, "show", "offenders")["offenders"]]  # noqa: E731
         told = (relays | stores) - {number}
         try:

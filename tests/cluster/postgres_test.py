@@ -1,8 +1,11 @@
-"""A node whose database is PostgreSQL: it publishes, is killed and started again, loses the server for some seconds, and moves to SQLite.
+"""A node whose database is PostgreSQL: it publishes, is killed and started again, loses the server for some seconds, moves to SQLite, and is
+upgraded.
 
     python3 tests/cluster/postgres_test.py
 """
 
+import os
+import socket
 import ssl
 import subprocess
 import sys
@@ -128,6 +131,17 @@ def main():
         check("but the one that goes on for it", lambda: network.is_listening(ON_POSTGRES))
         check("whose followers and key it has not", lambda: ask("SELECT count(*) FROM followers WHERE tag = 'owls'") == "0\n" and ask("SELECT value FROM meta WHERE name = 'key'") not in ("", key))
         network.stop_node(ON_POSTGRES)
+
+        ask("DELETE FROM migrations WHERE version = (SELECT max(version) FROM migrations)")
+        told = network.directory / "notify"
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as systemd:
+            systemd.bind(str(told))
+            systemd.settimeout(60)
+            upgrading = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env={**os.environ, "NOTIFY_SOCKET": str(told)})
+            said = systemd.recv(1000).decode()
+            upgrading.kill()
+            upgrading.wait()
+        check("an upgrade has as long as its steps take", lambda: said.startswith(f"EXTEND_TIMEOUT_USEC={24 * 3600 * 1_000_000}\n"))
 
         empty = server.create("empty")
         network.write_config(ON_POSTGRES, extra=f'[database]\npostgres = "{empty}"\n')

@@ -1,6 +1,6 @@
 """A node on PostgreSQL with two machines, behind a balancer, while posts flow: the process that runs is killed, paused, and robbed of its
 session, again and again. The other takes over; nothing acknowledged is lost, and nothing is there twice; the neighbours see one node. At last
-PostgreSQL itself dies, and its replica is promoted, and dies as well for a while.
+PostgreSQL itself refuses to write, dies, and its replica is promoted, and dies as well for a while.
 
     python3 tests/cluster/standby_test.py [seed]
 """
@@ -28,6 +28,7 @@ TAGS = ["caturday", "photography", "music"]
 KILLS, LOST_SESSIONS = 4, 3
 SUPERSEDED = 3  # exit code
 TAKES_OVER_WITHIN = 10  # s: what docs/config.md says
+LEASE = 10  # s without an answer of the server, after which a process ends
 REST = 12  # s; silence of half of it costs a process its place
 SLOW_MACHINE = 3  # times as long where others use the cores, too
 
@@ -260,6 +261,23 @@ class Faults:
         if machine.process.poll() is not None or self.term() != term or "serves" in self.standby().said:
             raise Failure(f"a lost session cost a process its place: {machine.log()[-1000:]}")
 
+    def refuse_writes(self, primary):
+        """As a server does whose disk is full: who asks it has its answers, and keeps its place."""
+        self.standby().says("stands by")
+        term, machine = self.term(), self.active()
+        noted = machine.log().count("event=cannot_write")
+        primary.psql("ALTER SYSTEM SET default_transaction_read_only = on")
+        primary.psql("SELECT pg_reload_conf()")
+        time.sleep(LEASE + 5)
+        primary.psql("ALTER SYSTEM RESET default_transaction_read_only")
+        primary.psql("SELECT pg_reload_conf()")
+        writable = time.monotonic()
+        wait_for("a post", lambda: self.flow.times[-1] > writable)
+        if machine.process.poll() is not None or self.term() != term or "serves" in self.standby().said:
+            raise Failure(f"a server that refused to write cost a process its place: {machine.log()[-1000:]}")
+        if machine.log().count("event=cannot_write") == noted:
+            raise Failure(f"nothing was refused: {machine.log()[-1000:]}")
+
     def lose_server(self, primary, replica):
         """The process that runs goes on with the replica, or, if that was slow, the other does."""
         self.standby().says("stands by")
@@ -316,9 +334,9 @@ def bring_up(network, check):
     """The ring, the node's first process, and its second one, which waits."""
     first, second = network.machines
     first.start()
+    first.says("serves")
     for i in range(1, NODES):
         network.start_node(i)
-    first.says("serves")
     second.start()
     second.says("stands by")
     check("the network is one", network.is_whole)
@@ -343,6 +361,8 @@ def suffer(faults, rng, primary, replica):
     kinds = [faults.kill] * KILLS + [faults.pause] * 2
     rng.shuffle(kinds)
     times = [kind() for kind in kinds]
+    faults.refuse_writes(primary)
+    print("  a server that refused to write cost nobody its place", flush=True)
     faults.lose_server(primary, replica)
     faults.lose_every_server(replica)
     time.sleep(2)
@@ -374,10 +394,12 @@ def test(network, primary, replica, seed):
         check("it is one node, also to its neighbours", flow.is_one_node)
         print(f"  {len(flow.acknowledged)} of {len(flow.sent)} posts were acknowledged")
         check("everything acknowledged is there, once", flow.is_whole, 180)
-        stopped = faults.active()
+        restarted = faults.active()
         faults.standby().says("stands by")
-        stopped.process.terminate()
-        check("who is told to end ends, and the standby goes on", lambda: stopped.process.wait(30) == 0 and faults.standby().says("serves"))
+        restarted.process.terminate()
+        check("who is told to end ends", lambda: restarted.process.wait(30) == 0)
+        restarted.start()
+        check("the standby goes on, though that one starts again at once", lambda: faults.standby().says("serves") and "serves" not in restarted.said)
     return check
 
 

@@ -505,16 +505,5 @@ TEST_P(Meta, IncarnationsGrowEvenIfTheDatabaseIsLostOrTheClockIsSetBack) {
   EXPECT_GT(must((*fresh)->meta.next_incarnation(clock)), later + 1);
 }
 
-TEST_P(Meta, CountersNeverGiveTheSameNumberTwice) {
-  EXPECT_EQ(must(stores->meta.next_counter("feed")), 1U);
-  EXPECT_EQ(must(stores->meta.next_counter("feed")), 2U);
-  EXPECT_EQ(must(stores->meta.next_counter("other")), 1U);
-  reopen();
-  EXPECT_EQ(must(stores->meta.next_counter("feed")), 3U);
-  // A sequence of the stores with the same name is another one.
-  EXPECT_EQ(must(stores->relay.accept({{"cats"_tag, delivery::Op::kAdd, "u", "a", at(1)}}, 0)).at(0).feed_seq,
-            1U);
-}
-
 }  // namespace
 }  // namespace tagring::db

@@ -95,5 +95,16 @@ TEST_P(FaspStore, GivesPostsThatAreDueTheLongestDueFirst) {
   EXPECT_FALSE(must(store().find_post("https://a.example/3")));
 }
 
+TEST_P(FaspStore, APostThatGotItsDateFromAClockThatWasAheadIsDueNow) {
+  const WallTime now = clock.wall;
+  const FaspPost ahead{"https://a.example/1", now, now + std::chrono::days(365)};
+  const FaspPost late{"https://a.example/2", now, now};
+  must(store().save_post(ahead));
+  must(store().save_post(late));
+  must(store().save_post({"https://a.example/3", now, now + SqliteFaspStore::kDueWithin}));
+  EXPECT_EQ(must(store().due_posts(now, 10)), (std::vector<FaspPost>{late, ahead}));
+  EXPECT_EQ(must(store().due_posts(now, 1)), std::vector<FaspPost>{late});
+}
+
 }  // namespace
 }  // namespace tagring::db

@@ -19,11 +19,17 @@ using namespace sql;
 
 class ManualClock final : public Clock {
  public:
-  [[nodiscard]] Instant now() const override { return Instant(wall.time_since_epoch()); }
+  [[nodiscard]] Instant now() const override { return Instant(wall.time_since_epoch() - set_by); }
   [[nodiscard]] WallTime wall_now() const override { return wall; }
   [[nodiscard]] boost::asio::awaitable<void> sleep_until(Instant) override { co_return; }
 
+  void set_ahead(Duration by) {
+    wall += by;
+    set_by += by;
+  }
+
   WallTime wall = WallTime(std::chrono::days(20'000));
+  Duration set_by{0};  // of that
 };
 
 template <class T>

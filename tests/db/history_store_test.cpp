@@ -441,6 +441,37 @@ TEST_P(HistoryStore, SegmentsAreReadClockwiseAcrossZeroWithoutGapsOrRepeats) {
   }
 }
 
+TEST_P(HistoryStore, ASegmentIsReadToItsEndWhereManyPartitionsHaveNothing) {
+  const std::string uri = "https://a.example/users/u/1";
+  std::vector<Tag> tags;
+  for (int i = 0; i < 13; ++i) tags.push_back(Tag::from_canonical("tag" + std::to_string(i)));
+  for (const Tag& tag : tags) put({entry(tag, 10, uri)});
+  for (std::size_t i = 0; i < 12; ++i) {
+    if (i % 3 == 0) {
+      must(stores->history.correct(tags[i], uri, std::nullopt, false));
+    } else if (i % 3 == 1) {
+      must(stores->history.forget(tags[i], 10, at(1'000)));
+    } else {
+      must(stores->history.take_down({"net", "https://n.example/actor", tags[i], uri, "why", at(5), "s"}));
+    }
+  }
+  const RingId last = tags[12].key();  // comes after all others
+  EXPECT_EQ(must(stores->history.segment({last, last}, std::nullopt, std::nullopt, 4)),
+            std::vector{entry(tags[12], 10, uri)});
+}
+
+TEST_P(HistoryStore, APartitionOfWhichNothingIsLeftToSayIsGone) {
+  const HistoryEntry post = entry("cats"_tag, 10, "https://a.example/users/u/1");
+  put({post});
+  must(stores->history.correct("cats"_tag, post.uri, std::nullopt, false));
+  EXPECT_EQ(must(stores->history.totals()).tags, 0U);
+  put({post, entry("dogs"_tag, 20, "https://a.example/users/u/2")});
+  EXPECT_EQ(all("cats"_tag), std::vector{post});
+  must(stores->history.correct("cats"_tag, post.uri, std::nullopt, true));
+  EXPECT_EQ(must(stores->history.totals()).tags, 2U) << "it was promised";
+  EXPECT_EQ(must(stores->history.bucket("cats"_tag, 0, std::nullopt, 10)).corrected.size(), 1U);
+}
+
 TEST_P(HistoryStore, ASegmentReadsOnlyFromAPlaceInside) {
   const RingId key = "cats"_tag.key();
   const auto answer =
@@ -566,14 +597,27 @@ TEST_P(HistoryStore, ATakeDownHoldsInAllPartitionsOfTheHashtag) {
   put({entry({"cats"_tag, 16}, 10, uri), entry({"cats"_tag, 16}, 20, "https://a.example/2")});
   EXPECT_EQ(all({"cats"_tag, 16}).size(), 1U);
   EXPECT_TRUE(must(stores->history.find({{{"cats"_tag, 16}, uri}})).front()->taken_down);
-  // The notice stays as long as the post is in some partition.
+  // Here, whoever else still has the post.
   const auto notice = [&] { return must(stores->history.take_down_of("cats"_tag, storage::post_id(uri))); };
   must(stores->history.let_go("cats"_tag, 10, WallTime::max()));
   must(stores->history.let_go({"cats"_tag, 32}, 10, WallTime::max()));
-  EXPECT_TRUE(notice());
   must(stores->history.let_go({"cats"_tag, 16}, 10, WallTime::max()));
+  EXPECT_TRUE(notice());
+  must(stores->history.undo_take_down("cats"_tag, uri));
   EXPECT_FALSE(notice());
   EXPECT_FALSE(take_down("cats"_tag));
+}
+
+TEST_P(HistoryStore, ANoticeGoesWithAPostThatItsAuthorHasRemoved) {
+  HistoryEntry post = entry("cats"_tag, 10, "https://a.example/1");
+  put({post});
+  must(
+      stores->history.take_down({"net", "https://n.example/actor", "cats"_tag, post.uri, "why", at(5), "s"}));
+  post.removed = true;
+  put({post});
+  EXPECT_EQ(must(stores->history.take_downs()).size(), 1U);
+  must(stores->history.let_go("cats"_tag, 10, WallTime::max()));
+  EXPECT_TRUE(must(stores->history.take_downs()).empty());
 }
 
 TEST_P(HistoryStore, KeepsOfASetWhatSupersedesTheOthers) {

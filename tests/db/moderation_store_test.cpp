@@ -46,6 +46,13 @@ TEST_P(ReportStore, KeepsEachActivityOnceAndShowsTheOpenOnesFirst) {
   EXPECT_THAT(must(store().open_reporters()), SizeIs(2));
 }
 
+TEST_P(ReportStore, KnowsWhenTheOldestOpenOneCame) {
+  EXPECT_EQ(must(store().oldest_open()), std::nullopt);
+  for (int n = 1; n <= 3; ++n) must(store().add_report(report(n)));
+  must(store().close_report(1, 10));
+  EXPECT_EQ(must(store().oldest_open()), at(2));
+}
+
 TEST_P(ReportStore, OnlyTheNewestOfThoseThatAreClosedStay) {
   for (int n = 1; n <= 4; ++n) must(store().add_report(report(n)));
   for (std::uint64_t id = 1; id <= 3; ++id) must(store().close_report(id, 2));

@@ -1,6 +1,7 @@
 // Two processes with one database of PostgreSQL: which of them is the node.
 #include <atomic>
 #include <csignal>
+#include <future>
 #include <gmock/gmock.h>
 #include <optional>
 #include <string>
@@ -22,6 +23,7 @@ using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 constexpr Duration kNoTime(0);
 constexpr Duration kLong = std::chrono::hours(1);
@@ -45,13 +47,11 @@ class PostgresStandbyTest : public testing::Test {
     return PostgresServer::get().run("SELECT value FROM " + schema_ + ".counters WHERE name = 'node:term'");
   }
   // Of whoever has the lock, by whoever runs the server.
-  void end_session() const {
-    PostgresServer::get().run(
-        "SET search_path = " + schema_ +
-        "; SELECT pg_terminate_backend(pid, 5000) FROM pg_locks WHERE locktype = 'advisory'"
-        " AND classid = 1952540530"
-        " AND objid::bigint = hashtext(current_schema()) & 2147483647");
-  }
+  static constexpr const char* kEndSession =
+      "SELECT pg_terminate_backend(pid, 5000) FROM pg_locks WHERE locktype = 'advisory'"
+      " AND classid = 1952540530"
+      " AND objid::bigint = hashtext(current_schema()) & 2147483647";
+  void end_session() const { PostgresServer::get().run("SET search_path = " + schema_ + "; " + kEndSession); }
   [[nodiscard]] PostgresLink session() const {
     Result<PostgresLink> begun = begin_session(dsn_);
     if (!begun) throw std::runtime_error(begun.error().message);
@@ -90,6 +90,30 @@ TEST_F(PostgresStandbyTest, EachProcessHasATermAndKeepsItWhenItsSessionIsLost) {
   EXPECT_EQ(term(), "2");
 }
 
+// Also between what it has committed and what it says of it.
+TEST_F(PostgresStandbyTest, ASessionThatIsEndedAtAnyMomentCostsNobodyItsPlace) {
+  const auto stores = open();
+  std::atomic<bool> is_over = false;
+  std::thread ending([&] {
+    const PostgresLink link = other();
+    while (!is_over) {
+      PQclear(PQexec(link.get(), kEndSession));
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+  });
+  for (int i = 0; i < 10'000; ++i) {  // some moments are seldom met
+    const auto written = run(stores->meta.set("key", std::to_string(i)));
+    if (!written) EXPECT_EQ(written.error().code, ErrorCode::kUnavailable) << written.error().message;
+  }
+  is_over = true;
+  ending.join();
+  bool is_kept = false;  // on a busy machine it takes a while to come back
+  for (int i = 0; i < 100 && !is_kept; ++i) is_kept = run(stores->meta.set("key", "kept")).has_value();
+  EXPECT_TRUE(is_kept);
+  EXPECT_THAT(troubles_, Not(Contains(ErrorCode::kSuperseded)));
+  EXPECT_EQ(term(), "1");
+}
+
 TEST_F(PostgresStandbyTest, WhoeverWasReplacedMeanwhileWritesNothingMore) {
   const auto slow = open();
   must(slow->meta.set("key", "first"));
@@ -103,7 +127,7 @@ TEST_F(PostgresStandbyTest, WhoeverWasReplacedMeanwhileWritesNothingMore) {
     ASSERT_FALSE(read);
     EXPECT_EQ(read.error().code, ErrorCode::kSuperseded) << read.error().message;
   }
-  EXPECT_EQ(troubles_, std::vector(2, ErrorCode::kSuperseded));
+  EXPECT_EQ(troubles_, std::vector(4, ErrorCode::kSuperseded));
   EXPECT_EQ(must(open()->meta.get("key")), "first") << "who looked does not keep the lock";
 }
 
@@ -177,6 +201,68 @@ TEST_F(PostgresStandbyTest, ACommitWhoseAnswerIsLostIsFound) {
   EXPECT_EQ(ended, "1");
   EXPECT_EQ(must(stores->meta.get("key")), "committed");
   EXPECT_THAT(troubles_, IsEmpty());
+}
+
+// Its server was away for so long that whoever waited was told that it failed.
+TEST_F(PostgresStandbyTest, WhoeverFindsACommitThatItGaveUpWritesAndReadsNothingMore) {
+  auto stores = open();
+  const auto sql = [](const std::string& statement) { return PostgresServer::get().run(statement); };
+  sql("ALTER SYSTEM SET synchronous_standby_names = 'nobody'");
+  sql("SELECT pg_reload_conf()");
+  std::string waiting = "0";
+  {
+    const std::jthread killer([&] {
+      for (int i = 0; i < 500 && waiting == "0"; ++i) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+        waiting = sql("SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'");
+      }
+      sql("ALTER SYSTEM RESET synchronous_standby_names");  // is read when it starts
+      PostgresServer::get().stop();
+    });
+    // The first ones may be committed before the server has read its settings again.
+    while (run(stores->meta.set("key", "committed"))) {
+    }
+  }
+  EXPECT_EQ(waiting, "1");
+  PostgresServer::get().start();
+  for (int i = 0; i < 2; ++i) {
+    const auto read = run(stores->meta.get("key"));
+    ASSERT_FALSE(read);
+    EXPECT_EQ(read.error().code, ErrorCode::kSuperseded) << read.error().message;
+    const auto written = run(stores->meta.set("key", "late"));
+    ASSERT_FALSE(written);
+    EXPECT_EQ(written.error().code, ErrorCode::kSuperseded) << written.error().message;
+  }
+  ASSERT_EQ(troubles_.size(), 5U);
+  EXPECT_EQ(troubles_.front(), ErrorCode::kUnavailable);
+  EXPECT_EQ(troubles_.at(1), ErrorCode::kSuperseded) << "of the first read";
+  stores.reset();
+  EXPECT_EQ(must(open()->meta.get("key")), "committed");
+}
+
+// As where its disk is full at some hosters. That it answers is what each second asks
+// (app/database_watch.hpp).
+TEST_F(PostgresStandbyTest, AServerThatRefusesToWriteIsUnavailableAndAnswers) {
+  const auto stores = open();
+  const auto sql = [](const std::string& statement) { return PostgresServer::get().run(statement); };
+  const auto write_until = [&](bool is_taken) {
+    Result<void> written = run(stores->meta.set("key", "value"));
+    for (int i = 0; i < 500 && written.has_value() != is_taken; ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+      written = run(stores->meta.set("key", "value"));
+    }
+    return written;
+  };
+  sql("ALTER SYSTEM SET default_transaction_read_only = on");
+  sql("SELECT pg_reload_conf()");
+  const Result<void> refused = write_until(false);
+  const auto asked = run(stores->database->write([](Connection& db) { return db.run("SELECT 1"); }));
+  sql("ALTER SYSTEM RESET default_transaction_read_only");
+  sql("SELECT pg_reload_conf()");
+  EXPECT_TRUE(write_until(true));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::kUnavailable) << refused.error().message;
+  EXPECT_TRUE(asked);
 }
 
 // As where its machine is gone: each try to connect ends by time.
@@ -338,6 +424,43 @@ TEST_F(PostgresStandbyTest, AProcessThatOnlyLostItsSessionGoesBeforeTheStandby) 
   EXPECT_THAT(told.at(1), HasSubstr("in use by no process"));
   EXPECT_THAT(told.at(2), HasSubstr("in use by no process"));
   EXPECT_THAT(told.at(3), HasSubstr("in use by another process"));
+}
+
+TEST_F(PostgresStandbyTest, AlsoBeforeOneThatHasJustCome) {
+  auto first = open();
+  end_session();
+  std::vector<std::string> told;
+  const auto second = await_session(dsn_, [&](const std::string& whom) {
+    told.push_back(whom);
+    if (told.size() == 1) must(first->meta.set("key", "kept"));
+    if (told.size() == 3) first.reset();
+  });
+  ASSERT_TRUE(second);
+  ASSERT_GE(told.size(), 3U);
+  EXPECT_THAT(told.at(0), HasSubstr("in use by no process"));
+  EXPECT_THAT(told.at(1), HasSubstr("in use by another process"));
+}
+
+// As when the process that runs is restarted.
+TEST_F(PostgresStandbyTest, WhoeverWaitsGoesBeforeOneThatHasJustCome) {
+  auto first = open();
+  std::promise<void> has_looked;
+  auto second = std::async(std::launch::async, [&, looks = 0]() mutable {
+    return await_session(dsn_, [&](const std::string&) {
+      if (++looks == 2) has_looked.set_value();
+    });
+  });
+  has_looked.get_future().wait();
+  first.reset();
+  while (look(kLong)) {
+  }
+  bool second_had_it = false;
+  const auto third = await_session(dsn_, [&](const std::string&) {
+    if (second.valid() && second.wait_for(kNoTime) == std::future_status::ready)
+      second_had_it = second.get().has_value();  // and lets go of it
+  });
+  EXPECT_TRUE(third);
+  EXPECT_TRUE(second_had_it);
 }
 
 TEST_F(PostgresStandbyTest, AStandbyOutlivesItsServer) {

@@ -178,6 +178,23 @@ TEST_F(PostgresTest, AYearOfWhichThereArePostsElsewhereStaysThere) {
   EXPECT_EQ(sql("SELECT count(*) FROM history_other"), "1");
 }
 
+TEST_F(PostgresTest, AYearThatCannotBeMadeWhileABackupReadsIsMadeLater) {
+  open().reset();
+  const int year = std::stoi(sql("SELECT extract(year FROM now())::integer")) + 2;
+  const std::string is_there = fmt::format("SELECT to_regclass('history_{}') IS NOT NULL", year);
+  sql(fmt::format("DROP TABLE history_{}", year));
+  const PostgresLink backup(PQconnectdb(dsn_.c_str()));
+  const auto does = [&](const char* statements) {
+    return PQresultStatus(PostgresAnswer(PQexec(backup.get(), statements)).get());
+  };
+  ASSERT_EQ(does("BEGIN; LOCK TABLE history IN ACCESS SHARE MODE"), PGRES_COMMAND_OK);
+  open().reset();
+  EXPECT_EQ(sql(is_there), "f");
+  ASSERT_EQ(does("ROLLBACK"), PGRES_COMMAND_OK);
+  open().reset();
+  EXPECT_EQ(sql(is_there), "t");
+}
+
 // --- what differs ------------------------------------------------------------------------------------------
 
 TEST_F(PostgresTest, TextThatIsNoneIsRefusedAndNothingElse) {

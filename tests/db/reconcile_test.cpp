@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/rng.hpp"
+#include "db_history/hour_reader.hpp"
 #include "sql/keys.hpp"
 #include "tests/db/fixture.hpp"
 #include "tests/tag_literal.hpp"
@@ -294,15 +295,53 @@ TEST_P(Reconcile, APostThatOneTookDownStaysWithTheOthers) {
   EXPECT_EQ(all(there()).size(), 2U);
 }
 
+TEST_P(Reconcile, AQuestionNamesNoHourTwice) {
+  const RingId key = "cats"_tag.key();
+  const auto asked = [&](std::int64_t first, std::int64_t last) {
+    return Comparison{{{{key, first}, {key, last}}, 0, 0}, std::nullopt};
+  };
+  const auto compare = [&](std::vector<Comparison> ranges) {
+    return run(storage::compare(here(), std::move(ranges), 0, CompareLimits{}));
+  };
+  EXPECT_TRUE(compare({asked(7, 9), asked(1, 3), asked(4, 6)}));
+  for (const std::int64_t first : {1, 3, 9}) {
+    const auto refused = compare({asked(7, 9), asked(1, 3), asked(first, 12)});
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, ErrorCode::kInvalid);
+  }
+}
+
+TEST_P(Reconcile, HoursAreReadSomeThousandAtATime) {
+  using db_history::HourReader;
+  std::vector<HistoryEntry> entries;  // each in an hour of its own
+  for (std::uint64_t i = 0; i < HourReader::kHoursMax + 500; ++i) entries.push_back(post(i, 3));
+  put(here(), std::move(entries));
+  HourReader reader({kEverything}, 0);
+  std::size_t hours = 0;
+  const auto read_on = [&] {
+    return must(stores->database->read([&](Connection& db) {
+      return reader.read_on(db, [&](std::size_t, const db_history::HourRow&) { ++hours; });
+    }));
+  };
+  EXPECT_TRUE(read_on());
+  EXPECT_EQ(hours, HourReader::kHoursMax);
+  EXPECT_FALSE(read_on());
+  EXPECT_EQ(hours, HourReader::kHoursMax + 500);
+  EXPECT_EQ(digest(here()).posts, hours);
+  std::uint64_t posts = 0;
+  for (const HourDigest& part : must(here().split(kEverything, 0, 16))) posts += part.posts;
+  EXPECT_EQ(posts, hours);
+}
+
 TEST_P(Reconcile, AReplicaThatAnswersNonsenseChangesNothingAndIsLeft) {
   put(here(), {post(1, 1)});
   const auto before = all(here());
-  const auto answered = [&](std::function<Difference(const Comparison&)> answer) {
+  const auto answered = [&](std::function<Difference(const Comparison&)> answer, std::size_t times) {
     return run(storage::reconcile(
         here(), kEverything, 0,
         [&](std::vector<Comparison> asked) -> Task<Result<std::vector<Difference>>> {
           std::vector<Difference> differences;
-          differences.push_back(answer(asked.front()));
+          for (std::size_t i = 0; i < times; ++i) differences.push_back(answer(asked.front()));
           return [](std::vector<Difference> given) -> Task<Result<std::vector<Difference>>> {
             co_return given;
           }(std::move(differences));
@@ -310,8 +349,8 @@ TEST_P(Reconcile, AReplicaThatAnswersNonsenseChangesNothingAndIsLeft) {
         [&](std::vector<HistoryEntry> entries) { return here().put(std::move(entries)); }, CompareLimits{}));
   };
   const auto refused = [&](std::function<Difference(const Comparison&)> answer,
-                           ErrorCode why = ErrorCode::kInvalid) {
-    const auto result = answered(std::move(answer));
+                           ErrorCode why = ErrorCode::kInvalid, std::size_t times = 1) {
+    const auto result = answered(std::move(answer), times);
     ASSERT_FALSE(result);
     EXPECT_EQ(result.error().code, why);
     EXPECT_EQ(all(here()), before);
@@ -320,6 +359,12 @@ TEST_P(Reconcile, AReplicaThatAnswersNonsenseChangesNothingAndIsLeft) {
   refused([](const Comparison& asked) {  // the whole as its own part, for ever
     return Difference{.index = 0, .parts = {{asked.own.range, 5, 5}}, .entries = {}, .next = {}};
   });
+  const auto of_everything = [](std::size_t posts) {
+    return Difference{
+        .index = 0, .parts = {}, .entries = std::vector<HistoryEntry>(posts, post(2, 1)), .next = {}};
+  };
+  refused([&](const Comparison&) { return of_everything(1); }, ErrorCode::kInvalid, 2);  // one range twice
+  refused([&](const Comparison&) { return of_everything(CompareLimits{}.entries + 1); });
   refused([](const Comparison& asked) {  // parts that overlap
     return Difference{
         .index = 0, .parts = {{asked.own.range, 5, 5}, {asked.own.range, 6, 6}}, .entries = {}, .next = {}};

@@ -127,7 +127,8 @@ inline constexpr std::array kRelay = {
             delivery::PublishedPost post{of.uri, of.author, of.published, {of.tag}};
             return done(s.relay.put_off(std::move(post), moment(rng)));
           }},
-    Write{"drop_put_off", [](Stores& s, Rng& rng) { return done(s.relay.drop_put_off(event(rng).uri, "")); }},
+    Write{"drop_put_off",
+          [](Stores& s, Rng& rng) { return done(s.relay.drop_put_off(event(rng).uri, WallTime::max())); }},
     Write{"bury", [](Stores& s, Rng& rng) { return done(s.relay.bury(event(rng).uri, event(rng).changed)); }},
     Write{"save_consent",
           [](Stores& s, Rng& rng) {
@@ -377,7 +378,12 @@ inline constexpr std::array kOthers = {
           }},
     Write{"keep_audit",
           [](Stores& s, Rng& rng) { return done(s.receipts.keep_audit(pick(rng, "report ", 99), 3)); }},
-    Write{"next_counter", [](Stores& s, Rng&) { return done(s.meta.next_counter("incarnation")); }},
+    Write{"next_incarnation",
+          [](Stores& s, Rng& rng) {
+            ManualClock clock;
+            clock.wall = moment(rng);
+            return done(s.meta.next_incarnation(clock));
+          }},
     Write{"set",
           [](Stores& s, Rng& rng) {
             const std::string name = pick(rng, "name", 3);

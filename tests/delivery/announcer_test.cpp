@@ -31,6 +31,14 @@ class Lost final : public SilentObserver {
     for (const TagEvent& event : events) handed.push_back(event.uri);
     co_return Result<void>();
   }
+  Task<Result<HttpResponse>> deliver_to_fasp_server(std::string /*inbox*/, std::string body) override {
+    told_fasp.push_back(std::move(body));
+    HttpResponse response;
+    response.status = fasp_status;
+    co_return response;
+  }
+  std::vector<std::string> told_fasp;
+  int fasp_status = 204;
   std::vector<std::string> inboxes;
   std::string replayed;
   std::vector<std::string> handed;  // to the relays at rest
@@ -164,6 +172,27 @@ TEST_F(AnnouncerTest, WhatAnotherRelayWasToTellNodesIsToldThemWhenItIsGivenToThi
   }
 }
 
+TEST_F(AnnouncerTest, OfWhatAnotherRelayWasToTellNodesIsToldWhatIsGivenAndNotWhatWasLast) {
+  follow("cats"_tag, kNode, Via::kNode);
+  const TagEvent added{"cats"_tag,       Op::kAdd, "https://author.example/1", "https://author.example/u",
+                       clock.wall_now(), true};
+  TagEvent edited = added;
+  edited.signed_copy = std::string(64, 'a') + " https://author.example";
+  TagEvent removed = added;
+  removed.op = Op::kRemove;
+  for (const TagEvent& event : {added, edited, removed}) {
+    const auto accepted = run(stores->relay.accept({event}, 0));
+    ASSERT_TRUE(accepted->front().fresh);
+    announcer.push({accepted->front().feed_seq, event}, Announcer::To::kPeople);
+  }
+  std::size_t told = 0;
+  for (const TagEvent& event : {added, edited, removed}) {
+    EXPECT_TRUE(run(announcer.tell_nodes(event)));
+    loop.run_for(std::chrono::seconds(1));
+    EXPECT_THAT(web.posted_to(kNode), SizeIs(++told));
+  }
+}
+
 // It would be handed back to this one.
 TEST_F(AnnouncerTest, WhatThisNodeRelaysIsSentAgainToWhoSeesAnotherInItsPlaceAndNotToWhoFollowsNoMore) {
   follow("cats"_tag, kNode, Via::kNode);
@@ -277,6 +306,21 @@ TEST_F(NoSharedInbox, EvenIfItFailsOnlyNow) {
       EXPECT_THAT(got(uri), SizeIs(1)) << status;
     }
   }
+}
+
+TEST_F(NoSharedInbox, WhatWaitsForWhoLeavesReachesAnother) {
+  each(429);  // for all of the server, so nobody else is tried
+  const std::string uri = next_post();
+  enter(uri);
+  web.statuses.clear();
+  std::string drawn;
+  for (const std::string& person : people) {
+    if (drawn.empty() && !web.posted_to(person + "/inbox").empty()) drawn = person;
+  }
+  web.calls.clear();
+  followers.remove("cats"_tag, drawn);
+  loop.run_for(std::chrono::hours(1));
+  EXPECT_THAT(got(uri), SizeIs(1));
 }
 
 TEST_F(NoSharedInbox, WhatTwoRefuseReachesTheThird) {
@@ -422,6 +466,59 @@ TEST_F(AnnouncerTest, PeopleWhoseServerDoesNotAnswerAreToldAgain) {
   EXPECT_TRUE(announcer.idle());
 }
 
+TEST_F(AnnouncerTest, WhatWaitsIsNotSentWhenItsAuthorOrTheAdministratorDecidesSoMeanwhile) {
+  const std::string fasp = "https://social.example/fasp";
+  follow("cats"_tag, kPeople, Via::kBoost);
+  follow("cats"_tag, fasp, Via::kFasp);
+  const auto announce_late = [&](const std::string& uri, auto decide) {
+    web.statuses[kPeople] = 503;
+    lost.fasp_status = 503;
+    enter(uri);
+    loop.run_for(std::chrono::seconds(1));
+    EXPECT_FALSE(announcer.has_reached(kPeople, seq));
+    EXPECT_FALSE(announcer.has_reached(fasp, seq));
+    decide();
+    web.statuses.clear();
+    lost.fasp_status = 204;
+    web.calls.clear();
+    lost.told_fasp.clear();
+    loop.run_for(std::chrono::hours(1));
+    EXPECT_TRUE(announcer.idle());
+    return web.posted_to(kPeople).size() + lost.told_fasp.size();
+  };
+  EXPECT_EQ(announce_late("https://author.example/1", [] {}), 2U);
+  const federation::Refusal refusal{"https://author.example/u", "cats"};
+  EXPECT_EQ(announce_late("https://author.example/2", [&] { blocks.add(refusal); }), 0U);
+  blocks.remove(refusal);
+  const federation::Block block{federation::BlockKind::kDomain, "author.example", "", "admin", {}};
+  EXPECT_EQ(announce_late("https://author.example/3", [&] { blocks.add(block); }), 0U);
+  blocks.remove(block);
+  const federation::Separation apart{"social.example", "author.example", true};
+  EXPECT_EQ(announce_late("https://author.example/4", [&] { blocks.add(apart); }), 0U);
+}
+
+TEST_F(AnnouncerTest, WhatMayNotGoUnderAHashtagAnyMoreIsAnnouncedUnderAnother) {
+  const std::string uri = "https://author.example/1";
+  follow("cats"_tag, kPeople, Via::kBoost);
+  follow("dogs"_tag, kPeople, Via::kBoost);
+  web.statuses[kPeople] = 503;
+  enter(uri, "cats"_tag);
+  enter(uri, "dogs"_tag);
+  loop.run_for(std::chrono::seconds(1));
+  ASSERT_FALSE(announcer.idle());
+  blocks.add(federation::Refusal{"https://author.example/u", "cats"});
+  web.statuses.clear();
+  web.calls.clear();
+  loop.run_for(std::chrono::hours(1));
+  enter(uri, "cats"_tag, Op::kRemove);  // which was not announced
+  loop.run_for(std::chrono::minutes(1));
+  const std::vector<json::object> sent = web.posted_to(kPeople);
+  ASSERT_THAT(sent, SizeIs(1));
+  EXPECT_EQ(sent.front().at("type"), "Announce");
+  EXPECT_EQ(json::get_string(sent.front(), "actor"), identity.tag_actor("dogs"_tag));
+  EXPECT_TRUE(announcer.idle());
+}
+
 TEST_F(AnnouncerTest, AfterARestartWhoHasTakenAPostIsNotToldAgainAndWhoHasNotIs) {
   follow("cats"_tag, kNode, Via::kNode);
   follow("cats"_tag, kPeople, Via::kBoost);
@@ -517,6 +614,24 @@ TEST_F(Restarting, APostThatLosesItsHashtagIsAnnouncedUnderAnother) {
   EXPECT_THAT(told(), ElementsAre("Undo cats"));
 }
 
+TEST_F(Restarting, WhatWaitsUnderAHashtagThatIsFollowedNoMoreIsAnnouncedUnderAnother) {
+  for (const bool restarts : {false, true}) {
+    web.statuses[kPeople] = 503;
+    enter_stored({"cats"_tag, "dogs"_tag}, Op::kAdd);
+    EXPECT_THAT(told(), testing::Each(testing::Eq("Announce dogs")));
+    leave("dogs"_tag, "alice");
+    leave("dogs"_tag, "bob");
+    web.statuses.clear();
+    if (restarts) restart();
+    EXPECT_THAT(told(std::chrono::minutes(10)), ElementsAre("Announce cats"));
+    EXPECT_TRUE(now->idle());
+    enter_stored({"cats"_tag, "dogs"_tag}, Op::kRemove);
+    EXPECT_THAT(told(), ElementsAre("Undo cats"));
+    join("dogs"_tag, "alice");
+    join("dogs"_tag, "bob");
+  }
+}
+
 TEST_F(Restarting, AHashtagUnderWhichNothingWasSaidIsLostInSilence) {
   enter_stored({"cats"_tag, "dogs"_tag}, Op::kAdd);
   EXPECT_THAT(told(), ElementsAre("Announce dogs"));
@@ -551,6 +666,29 @@ TEST_F(Restarting, WhatIsToBeSaidAnewIsSaidAfterItOnce) {
   join("cats"_tag, "carol");
   restart();
   EXPECT_THAT(told(), IsEmpty());
+}
+
+TEST_F(Restarting, WhatANodeIsOwedLateIsToldItThoughItHadGotFurther) {
+  now->start();
+  follow("cats"_tag, kNode, Via::kNode);
+  const TagEvent first = take("https://other.example/1", "cats"_tag, Announcer::To::kPeople);
+  take("https://other.example/2");
+  loop.run_for(std::chrono::seconds(5));
+  ASSERT_THAT(web.posted_to(kNode), SizeIs(1));
+  web.statuses[kNode] = 503;
+  EXPECT_TRUE(run(now->tell_nodes(first)));
+  loop.run_for(std::chrono::seconds(5));
+  EXPECT_FALSE(now->has_reached(kNode, now->last_seq()));
+  restart();
+  web.calls.clear();
+  web.statuses.clear();
+  loop.run_for(std::chrono::minutes(10));
+  ASSERT_THAT(web.posted_to(kNode), SizeIs(1));
+  EXPECT_THAT(json::serialize(web.posted_to(kNode).front()), testing::HasSubstr("other.example/1"));
+  EXPECT_TRUE(now->has_reached(kNode, now->last_seq()));
+  restart();
+  loop.run_for(std::chrono::minutes(10));
+  EXPECT_THAT(web.posted_to(kNode), IsEmpty());
 }
 
 TEST_F(Restarting, WhatMayHaveArrivedIsUndone) {
@@ -618,6 +756,7 @@ TEST_F(Restarting, TheDaysForWhichAnInboxIsGoneGoOn) {
   announcer.start();
   enter_stored({"dogs"_tag}, Op::kAdd);
   loop.run_for(days(2));
+  enter_stored({"birds"_tag}, Op::kAdd);  // without anything of that day its date would be doubted
   restart();
   EXPECT_THAT(lost.inboxes, IsEmpty());
   loop.run_for(Announcer::kGoneAfter - days(2) - std::chrono::hours(1));
@@ -770,6 +909,20 @@ TEST_F(AnnouncerTest, AClockThatWasSetAheadWhileTheNodeWasDownTakesNothingWithIt
   EXPECT_THAT(run(stores->relay.feed(0, 10)).value(), SizeIs(1));
   loop.run_for(std::chrono::hours(10));
   EXPECT_THAT(run(stores->relay.feed(0, 10)).value(), IsEmpty()) << "by now somebody would have set it right";
+  finish(restarted.stop());
+}
+
+TEST_F(AnnouncerTest, NorDoesItTakeTheFollowersAtAnInboxThatHasBeenGoneForAnHour) {
+  follow("cats"_tag, kPeople, Via::kBoost);
+  web.statuses[kPeople] = 404;
+  take("https://author.example/1");
+  loop.run_for(std::chrono::hours(1));
+  finish(announcer.stop());
+  clock.set_skew(Announcer::kGoneAfter);
+  Announcer restarted{{}, stores->relay, followers, blocks, sender, runtime};
+  ASSERT_TRUE(run(restarted.load()));
+  loop.run_for(std::chrono::hours(2));
+  EXPECT_THAT(lost.inboxes, IsEmpty());
   finish(restarted.stop());
 }
 

@@ -66,5 +66,22 @@ TEST_F(OwnerPlacesTest, ARemovalGoesToEveryPartitionInWhichThePostMayBe) {
   EXPECT_EQ(places.steps(Ring::kStorage, event(Op::kAdd, uri)), 1U);
 }
 
+// This node keeps a set of which the owner there has never heard.
+TEST_F(OwnerPlacesTest, APostThatIsRefusedWhereItBelongsGoesWhereItWouldHaveBeenPutBefore) {
+  std::string uri = "https://a.example/1";
+  for (int i = 2; redundancy::partition_of_post(uri, 4, 16) % 32 == 0; ++i)
+    uri = "https://a.example/" + std::to_string(i);
+  const TagEvent post = event(Op::kAdd, uri);
+  EXPECT_EQ(places.ways(Ring::kStorage, post), 1U);
+  storage.keep({"cats"_tag, 2, 16, 16, clock.wall_now()});
+  const std::size_t ways = places.ways(Ring::kStorage, post);
+  ASSERT_GE(ways, 2U);
+  EXPECT_EQ(places.steps(Ring::kStorage, post), 1U);
+  const RingId now = redundancy::partition_key(tag.key(), redundancy::partition_of_post(uri, 4, 16));
+  EXPECT_EQ(key(Ring::kStorage, post, 0), now);
+  EXPECT_EQ(key(Ring::kStorage, post, 0, ways - 1), tag.key());
+  EXPECT_EQ(key(Ring::kStorage, post, 1, ways - 1), replica_key(tag.key(), 1, 4));
+}
+
 }  // namespace
 }  // namespace tagring::delivery

@@ -56,6 +56,11 @@ class OwnerQueueTest : public RoleTest {
   void publish(std::vector<Tag> tags) {
     ASSERT_TRUE(run(queue.publish({"https://a.example/1", "https://a.example/u", clock.wall_now(), tags})));
   }
+  // As if the network kept so many relays.
+  void must_publish_to(unsigned relays_kept) {
+    PublishedPost post{"https://a.example/1", "https://a.example/u", clock.wall_now(), {"cats"_tag}};
+    ASSERT_TRUE(run(store.publish(std::move(post), relays_kept)));
+  }
   std::size_t owed_on_disk() { return run(store.outbox(0, 100))->size(); }
 
   FullStore store;
@@ -158,6 +163,22 @@ TEST_F(OwnerQueueTest, WhatWasOwedAtTheEndIsOwedAfterARestart) {
   ASSERT_TRUE(run(again.load()));
   loop.run_for(std::chrono::seconds(1));
   EXPECT_THAT(owner.taken, ElementsAre("+cats"));
+  EXPECT_EQ(owed_on_disk(), 0U);
+  finish(again.stop());
+}
+
+// The network has kept more relays before.
+TEST_F(OwnerQueueTest, WhatOnlyAReplicaIsOwedThatIsNoMoreIsForgottenAtAStart) {
+  must_publish_to(4);
+  const std::vector<OutboxEntry> written = *run(store.outbox(0, 100));
+  ASSERT_THAT(written, SizeIs(1));
+  const unsigned copies = OwnerPlaces{*rings, relays, storage}.copies(written[0].ring);
+  ASSERT_LT(copies, 4U);
+  ASSERT_TRUE(run(store.acknowledge({{written[0].seq, (1U << copies) - 1}})));
+  ASSERT_EQ(owed_on_disk(), 1U);
+  OwnerQueue again{{}, store, OwnerPlaces{*rings, relays, storage}, client, owner, runtime};
+  ASSERT_TRUE(run(again.load()));
+  EXPECT_EQ(again.size(), 0U);
   EXPECT_EQ(owed_on_disk(), 0U);
   finish(again.stop());
 }

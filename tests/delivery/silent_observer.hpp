@@ -15,6 +15,7 @@ class SilentObserver : public Observer {
   [[nodiscard]] std::optional<redundancy::RelayClaim> claim(const Tag& /*tag*/) const override {
     return std::nullopt;
   }
+  void published(const PublishedPost& /*post*/) override {}
   void entered(const FeedEntry& /*entry*/) override {}
   void relayed(const Tag& /*tag*/, std::size_t /*bytes*/) override {}
   void lost_follower(const Tag& /*tag*/, const std::string& /*inbox*/) override {}

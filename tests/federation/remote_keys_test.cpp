@@ -32,9 +32,9 @@ class RemoteKeysTest : public belief::BeliefTest {
                                      {"endpoints", json::object{{"sharedInbox", actor + "/shared"}}},
                                      {"publicKey", std::move(listed)}});
   }
-  Result<KeyOwner> fetch(const std::string& actor) {
+  Result<KeyOwner> fetch(const std::string& actor, bool refresh = false) {
     auto owner =
-        loop.await(kOwner, keys.owner_of_key(key_of(actor), false), std::chrono::seconds(10), Duration(10));
+        loop.await(kOwner, keys.owner_of_key(key_of(actor), refresh), std::chrono::seconds(10), Duration(10));
     TR_ASSERT(owner);
     return *std::move(owner);
   }
@@ -68,6 +68,47 @@ TEST_F(RemoteKeysTest, LongNamesMakeRoomForEachOtherAndForNobodyElse) {
   EXPECT_LE(keys.bytes(), RemoteKeys::kBytesMax);
   EXPECT_GT(keys.bytes(), RemoteKeys::kBytesMax / 2);
   EXPECT_NE(keys.known(key_of(actor)), nullptr);
+}
+
+TEST_F(RemoteKeysTest, AKeyIsKeptWhereItsServerDoesNotSayAnythingOfIt) {
+  const std::string actor = "https://a.example/u";
+  join(actor);
+  ASSERT_TRUE(fetch(actor));
+  servers.refusals[actor] = 500;
+  EXPECT_FALSE(fetch(actor, /*refresh=*/true));
+  EXPECT_NE(keys.known(key_of(actor)), nullptr);
+  EXPECT_TRUE(fetch(actor));
+  servers.refusals.clear();
+  const int asked = servers.asked[actor];
+  EXPECT_FALSE(fetch(actor, /*refresh=*/true)) << "within the minute";
+  EXPECT_EQ(servers.asked[actor], asked);
+  loop.run_for(RemoteKeys::kFailureLifetime);
+  EXPECT_TRUE(fetch(actor, /*refresh=*/true));
+}
+
+TEST_F(RemoteKeysTest, AKeyThatItsActorListsNoMoreIsForgotten) {
+  const std::string actor = "https://a.example/u";
+  join(actor);
+  ASSERT_TRUE(fetch(actor));
+  std::string& document = servers.documents[actor];
+  document.replace(document.find("#key"), 4, "#new");
+  EXPECT_FALSE(fetch(actor, /*refresh=*/true));
+  EXPECT_EQ(keys.known(key_of(actor)), nullptr);
+}
+
+TEST_F(RemoteKeysTest, WhatABudgetRefusesSaysNothingOfTheKey) {
+  const std::string actor = "https://a.example/u";
+  join(actor);
+  ASSERT_TRUE(fetch(actor));
+  const std::string other = "https://a.example/v";
+  join(other);
+  budget.count(budget::Resource::kKeyHosts, budget.who("a.example"), 10);
+  EXPECT_FALSE(fetch(actor, /*refresh=*/true));
+  EXPECT_NE(keys.known(key_of(actor)), nullptr);
+  EXPECT_FALSE(fetch(other));
+  budget.give_back(budget::Resource::kKeyHosts, budget.who("a.example"), 10);
+  EXPECT_TRUE(fetch(actor, /*refresh=*/true));
+  EXPECT_TRUE(fetch(other));
 }
 
 }  // namespace

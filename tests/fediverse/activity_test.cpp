@@ -163,9 +163,20 @@ TEST(Note, IsReadFromCreateAndUpdate) {
     EXPECT_EQ(to_rfc3339(note.updated.value()), "2026-11-21T09:30:00Z");
     EXPECT_EQ(note.visibility, Visibility::kPublic);
     EXPECT_EQ(canonical(note.tags), std::vector<std::string>{"caturday"});
-    EXPECT_EQ(note.spellings, std::vector<std::string>{"Caturday"});
     EXPECT_EQ(note.in_reply_to, "https://b.example/2");
   }
+}
+
+TEST(Note, SaysWhenAnUpdateOfItWasMadeIfItHasNoTimeOfItsOwn) {
+  const auto told = [](const std::string& members, const std::string& published) {
+    json::object text = json::parse_object(create(members, "Update")).value();
+    text["published"] = published;
+    return content_of<Update>(json::serialize(text)).note.told;
+  };
+  EXPECT_EQ(to_rfc3339(told("", "2026-11-21T09:30:00Z").value()), "2026-11-21T09:30:00Z");
+  EXPECT_EQ(told("", "yesterday"), std::nullopt);
+  EXPECT_EQ(told(R"(,"updated":"2026-11-21T09:30:00Z")", "2026-11-21T09:30:00Z"), std::nullopt);
+  EXPECT_EQ(content_of<Update>(create("", "Update")).note.told, std::nullopt);
 }
 
 TEST(Note, TagsComeAsObjectListOrGarbage) {
@@ -281,6 +292,17 @@ TEST(Note, PublishedFallsBackToNowAndIsNeverAhead) {
   EXPECT_EQ(published(R"("2026-11-21T10:04:00Z")"), "2026-11-21T10:04:00Z");
   EXPECT_EQ(published(R"("0001-01-01T00:00:00Z")"), "1970-01-01T00:00:00Z");
   EXPECT_EQ(published(R"("2021-04-09T15:41:24.5+02:00")"), "2021-04-09T13:41:24.500Z");
+  EXPECT_EQ(published(R"("2021-04-09T13:41:24")"), "2021-04-09T13:41:24Z");
+}
+
+TEST(Note, IsDatedByWhatCanBeReadAndIsNotToCome) {
+  const auto is_dated = [](std::string_view value) {
+    return note_of(fmt::format(R"(,"published":{})", value))->is_dated;
+  };
+  for (const char* none : {"null", R"("yesterday")", R"("2099-01-01T00:00:00Z")"})
+    EXPECT_FALSE(is_dated(none)) << none;
+  for (const char* date : {R"("2026-11-21T10:04:00Z")", R"("2026-11-21T10:00:00Z")", R"("2021-04-09")"})
+    EXPECT_TRUE(is_dated(date)) << date;
 }
 
 TEST(Note, MustBelongToTheActorAndItsServer) {
@@ -417,8 +439,9 @@ TEST(Activity, UndoOfAFollow) {
       R"("type":"Undo","object":{"type":"Follow","object":["https://t.example/tag/x","https://t.example/tag/y"]})"));
   EXPECT_EQ(without_id.follow.id, "");
   EXPECT_EQ(without_id.follow.objects.size(), 2U);
-  EXPECT_EQ(content_of<UndoById>(activity(R"("type":"Undo","object":"https://a.example/f")")).id,
-            "https://a.example/f");
+  for (const char* by_id : {R"("https://a.example/f")", R"({"type":"Follow","id":"https://a.example/f"})"})
+    EXPECT_EQ(content_of<UndoById>(activity(fmt::format(R"("type":"Undo","object":{})", by_id))).id,
+              "https://a.example/f");
 }
 
 TEST(Activity, AListOfOneIsAsGoodAsThatOne) {

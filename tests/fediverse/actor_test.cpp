@@ -44,7 +44,6 @@ TEST(Actor, IsReadWithEverythingOptional) {
   EXPECT_EQ(full.followers, "https://a.example/users/u/followers");
   EXPECT_EQ(full.preferred_username, "u");
   EXPECT_TRUE(full.refuses);
-  EXPECT_TRUE(full.manually_approves_followers);
   EXPECT_EQ(full.indexable, false);
   ASSERT_EQ(full.keys.size(), 1U);
   EXPECT_EQ(full.keys[0].pem, "PEM");
@@ -62,6 +61,24 @@ TEST(Actor, NothingIsKeptThatMayBeAsLongAsADocument) {
                                        kUrl)
                                .value();
   EXPECT_EQ(read.preferred_username, "");
+}
+
+// [Misskey: seconds since 1970, or below zero an age; null and false are in all of its profiles]
+TEST(Actor, HidesFromTheWebAsGoToSocialAndMisskeySayIt) {
+  const auto hides = [](std::string_view members) {
+    const std::string body = actor(members);
+    const bool is_hidden = parse_actor(body, kUrl).value().hides_from_web;
+    EXPECT_NE(is_for_everybody(json::parse_object(body).value()), is_hidden) << members;
+    return is_hidden;
+  };
+  EXPECT_TRUE(hides(R"(,"hidesToPublicFromUnauthedWeb":true)"));
+  EXPECT_TRUE(hides(R"(,"_misskey_requireSigninToViewContents":true)"));
+  for (const char* time : {"1729486255", "-604800", "0"}) {
+    EXPECT_TRUE(hides(fmt::format(R"(,"_misskey_makeNotesHiddenBefore":{})", time)));
+    EXPECT_TRUE(hides(fmt::format(R"(,"_misskey_makeNotesFollowersOnlyBefore":{})", time)));
+  }
+  EXPECT_FALSE(hides(R"(,"hidesToPublicFromUnauthedWeb":false,"_misskey_requireSigninToViewContents":false,
+               "_misskey_makeNotesHiddenBefore":null,"_misskey_makeNotesFollowersOnlyBefore":null)"));
 }
 
 TEST(Actor, MustBeWhereItCameFrom) {

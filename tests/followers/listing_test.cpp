@@ -96,6 +96,25 @@ TEST(Listing, OfFedifyIsEmptyWithoutAnyItems) {
   EXPECT_THAT(items(read(R"({"type":"OrderedCollection","orderedItems":null,"first":null})")), ElementsAre());
 }
 
+// [Fedify with a counter, which counts the followers of all servers, leaves out an empty list]
+TEST(Listing, TellsThatItOnlySaysHowManyThereAre) {
+  for (const auto& [document, only_counts] : std::map<std::string, bool>{
+           {R"({"type":"OrderedCollection","totalItems":2})", true},
+           {R"({"type":"OrderedCollection","totalItems":0})", false},
+           {R"({"type":"OrderedCollection","totalItems":2,"orderedItems":[]})", false}}) {
+    const Listing listing = read(document);
+    EXPECT_THAT(items(listing), ElementsAre()) << document;
+    EXPECT_EQ(listing.only_counts(), only_counts) << document;
+  }
+}
+
+TEST(Listing, MayHaveALastPageWithoutAnyItems) {
+  EXPECT_THAT(
+      items(read({{kRoot, R"({"type":"OrderedCollection","totalItems":2,"first":"https://example.org/p1"})"},
+                  {"https://example.org/p1", R"({"type":"OrderedCollectionPage","totalItems":2})"}})),
+      ElementsAre());
+}
+
 TEST(Listing, OfFedifyMayHavePagesWithACursorInTheQuery) {
   EXPECT_THAT(
       items(read(

@@ -37,6 +37,18 @@ TEST(Throttle, RunsOneAtATimeForAServerAndOtherServersBeside) {
   EXPECT_TRUE(throttle.start(kBob, minutes(0)));
 }
 
+TEST(Throttle, TakesAGroupForOneServer) {
+  Throttle throttle({.per_server = 2});
+  ASSERT_TRUE(throttle.start("https://a.evil.test/u", minutes(0), "evil.test"));
+  EXPECT_FALSE(throttle.start("https://b.evil.test/u", minutes(0), "evil.test"));
+  EXPECT_TRUE(throttle.start(kAlice, minutes(0), "a.test"));
+  throttle.finish("https://a.evil.test/u");
+  ASSERT_TRUE(throttle.start("https://b.evil.test/u", minutes(0), "evil.test"));
+  throttle.finish("https://b.evil.test/u");
+  EXPECT_FALSE(throttle.start("https://c.evil.test/u", minutes(1), "evil.test"));
+  EXPECT_TRUE(throttle.start("https://c.evil.test/u", minutes(15), "evil.test"));
+}
+
 TEST(Throttle, BoundsTheActorsOfAServerWithinACooldown) {
   Throttle throttle({.per_server = 2});
   ASSERT_TRUE(throttle.start(kAlice, minutes(0)));

@@ -4,6 +4,7 @@
 #include "belief/servers.hpp"
 #include "delivery/role_fixture.hpp"
 #include "delivery/wire.hpp"
+#include "handover/transfer.hpp"
 #include "hashtag/tag.hpp"
 #include "storage/entries_json.hpp"
 #include "tests/tag_literal.hpp"
@@ -53,10 +54,10 @@ class KindsTest : public RoleTest {
   Servers servers;
   federation::SignedClient speaker{identity, servers, runtime};
   redundancy::StorageHints hints{4, clock};
-  storage::KeptPartitions kept{stores->history, hints, *rings, runtime};
   budget::Manager budget{budget::default_budgets(), clock};
   belief::OriginChecker origins{budget, speaker, runtime};
   storage::Disputes disputes{stores->history, origins, runtime};
+  storage::KeptPartitions kept{disputes, hints, *rings, runtime};
   delivery::Followers followers;
   ReadSegments reads{clock};
 };
@@ -92,8 +93,8 @@ TEST_F(KindsTest, HistoryIsTakenAndTheRequestMovesOn) {
 
 TEST_F(KindsTest, WhatIsGivenSaysWhatItsOwnerHasOnlyHeard) {
   keep("cats"_tag, "https://a.example/1");
-  ASSERT_TRUE(run(
-      disputes.adopt({{"cats"_tag, "https://a.example/2", "https://a.example/u", clock.wall_now()}}, kFrom)));
+  ASSERT_TRUE(run(disputes.adopt(
+      {{"cats"_tag, "https://a.example/2", "https://a.example/u", clock.wall_now()}}, kFrom, 2)));
   HistoryKind history(kept, disputes, reads);
   const auto page = run(history.page(request(kCats)));
   std::map<std::string, bool> heard;
@@ -142,6 +143,61 @@ TEST_F(KindsTest, WhatHalfOfItsSourcesSayANewOwnerLooksAt) {
   EXPECT_EQ(disputes.open(), 1U);
   take("https://tags.c.example");
   EXPECT_EQ(disputes.open(), 0U);
+}
+
+// Of a hashtag with two of them.
+std::string post_of_part(unsigned number) {
+  for (int n = 1;; ++n) {
+    std::string uri = "https://a.example/" + std::to_string(n);
+    if (redundancy::partition_of_post(uri, 4, 8) == number) return uri;
+  }
+}
+
+// It belongs to others, who would be asked about it.
+TEST_F(KindsTest, APostThatWasNeverToBeInAPartitionIsNotTaken) {
+  ASSERT_TRUE(run(kept.adopt({"cats"_tag, 1, 8, 8, clock.wall_now()})));
+  HistoryKind history(kept, disputes, reads);
+  const RingId key = redundancy::partition_key(kKey, 32);
+  Request next = request({key - kOne, key});
+  const auto item = [](const std::string& uri, int published) {
+    return json::object{
+        {"tag", "cats/32"}, {"uri", uri}, {"author", "https://a.example/u"}, {"published", published}};
+  };
+  ASSERT_TRUE(run(history.absorb(&next, kFrom, {item(post_of_part(0), 2), item(post_of_part(32), 1)})));
+  EXPECT_THAT(kept_of({"cats"_tag, 32}),
+              testing::ElementsAre(testing::Field(&storage::HistoryEntry::uri, post_of_part(32))));
+}
+
+// Else the two that are asked first could decide for the two others, which go.
+TEST_F(KindsTest, WhatHalfOfTheOwnersOfAPartSayIsLookedAtByWhoTakesItUp) {
+  look_at_a_post_of_a();
+  SetsKind sets(kept);
+  HistoryKind history(kept, disputes, reads);
+  Transfer transfer({.network = "tagring"}, *rings, {sets, sets, sets, history}, disputes, client, runtime);
+  const auto fetch = [&](const std::string& origin) {
+    const auto item = [](const std::string& uri, std::int64_t published) {
+      return json::object{{"tag", "cats/32"},
+                          {"uri", uri},
+                          {"author", "https://a.example/u"},
+                          {"published", published},
+                          {"removed", true}};
+    };
+    web.bodies[origin + std::string(Transfer::kPath)] =
+        json::serialize(json::object{{"version", 3},
+                                     {"items", json::array{item(post_of_part(32), 1'763'691'840'000),
+                                                           item(post_of_part(0), 1'763'691'839'000)}}});
+    ASSERT_TRUE(run(transfer.fetch_partition(origin, ring::real_contact(1), {"cats"_tag, 32}, {"cats"_tag, 0},
+                                             3, /*sources=*/4)));
+  };
+  fetch("https://tags.liar.example");
+  fetch("https://tags.crony.example");
+  EXPECT_EQ(disputes.open(), 1U);
+  ASSERT_THAT(kept_of("cats"_tag), SizeIs(1)) << "the other one is not of that part";
+  EXPECT_TRUE(disputes.is_hearsay(kept_of("cats"_tag).front()));
+  fetch("https://tags.c.example");
+  EXPECT_EQ(disputes.open(), 0U);
+  EXPECT_FALSE(disputes.is_hearsay(kept_of("cats"_tag).front()));
+  finish(transfer.stop());
 }
 
 TEST_F(KindsTest, HistoryOfOtherKeysIsRefusedWhole) {
@@ -218,7 +274,8 @@ TEST_F(KindsTest, SetsAreAskedForByPositionAndKept) {
   db::TemporaryDirectory elsewhere;
   auto other = db::open_stores({.path = elsewhere.file("db"), .vfs = {}, .mode = db::Mode::kInline}, clock);
   redundancy::StorageHints other_hints{4, clock};
-  storage::KeptPartitions other_kept((*other)->history, other_hints, *rings, runtime);
+  storage::Disputes other_disputes((*other)->history, origins, runtime);
+  storage::KeptPartitions other_kept(other_disputes, other_hints, *rings, runtime);
   Request next = request({});
   ASSERT_TRUE(run(SetsKind(other_kept).absorb(&next, kFrom, items_of(*page))));
   EXPECT_EQ(other_kept.of("cats"_tag).replicas, 8U);
@@ -246,7 +303,7 @@ TEST_F(KindsTest, SetsThatHaveNoPlaceThereAreNotKeptAndHoldNothingUp) {
 
 TEST_F(KindsTest, APartitionIsTheBusinessOfAllOwnersOfItsHashtag) {
   ASSERT_TRUE(run(kept.adopt({"cats"_tag, 3, 4, 16, clock.wall_now()})));
-  PartitionKind partitions(stores->history, kept);
+  PartitionKind partitions(stores->history, kept, disputes);
   Request asked = request({});
   asked.partition = "cats/16";
   const Result<Kind::Place> place = partitions.place(asked);
@@ -261,9 +318,35 @@ TEST_F(KindsTest, APageOfAPartitionSaysForWhichVersionItIsComplete) {
   keep({"cats"_tag, 16}, "https://a.example/1");
   Request asked = request({});
   asked.partition = "cats/16";
-  const auto page = run(PartitionKind(stores->history, kept).page(asked));
+  const auto page = run(PartitionKind(stores->history, kept, disputes).page(asked));
   EXPECT_EQ(page->at("version"), 3);
   EXPECT_THAT(items_of(*page), SizeIs(1));
+}
+
+TEST_F(KindsTest, APageOfAPartitionSaysWhatItsOwnerHasOnlyHeard) {
+  keep({"cats"_tag, 16}, "https://a.example/1");
+  ASSERT_TRUE(run(disputes.adopt(
+      {{{"cats"_tag, 16}, "https://a.example/2", "https://a.example/u", clock.wall_now()}}, kFrom, 2)));
+  Request asked = request({});
+  asked.partition = "cats/16";
+  const auto page = run(PartitionKind(stores->history, kept, disputes).page(asked));
+  const json::value list = items_of(*page);
+  auto entries = storage::entries_from_json(&list);
+  ASSERT_THAT(*entries, SizeIs(2));
+  EXPECT_THAT(take_heard(list.get_array(), &*entries),
+              testing::ElementsAre(testing::Field(&storage::HistoryEntry::uri, "https://a.example/2")));
+  EXPECT_THAT(*entries,
+              testing::ElementsAre(testing::Field(&storage::HistoryEntry::uri, "https://a.example/1")));
+}
+
+TEST(Entries, ARemovalThatWasOnlyHeardIsReadAsSuch) {
+  const storage::HistoryEntry heard{
+      "cats"_tag, "https://a.example/1", "https://a.example/u", WallTime(Duration(5)), true,
+      false,      storage::kBeforeAll};
+  storage::HistoryEntry final = heard;
+  final.changed = WallTime();
+  const json::value list = storage::to_json({heard, final}, true);
+  EXPECT_EQ(storage::entries_from_json(&list).value(), (std::vector{heard, final}));
 }
 
 TEST_F(KindsTest, WhomTheNewOwnerFollowedItselfIsNoFollower) {

@@ -36,7 +36,7 @@ class ReassignQueueTest : public RoleTest {
 
   void begin() {
     queue = std::make_unique<ReassignQueue>(
-        stores->relay, stores->history, outbox,
+        stores->relay, disputes, outbox,
         ReassignQueue::Options{{{Ring::kRelay, 1}, {Ring::kStorage, 1}},
                                saved,
                                [this](std::string text) { return save(std::move(text)); }},
@@ -45,6 +45,7 @@ class ReassignQueueTest : public RoleTest {
   }
   void end() {
     finish(queue->stop());
+    finish(disputes.stop());
     finish(outbox.stop());
   }
   Task<Result<void>> save(std::string text) {
@@ -63,6 +64,9 @@ class ReassignQueueTest : public RoleTest {
   Owner owner;
   redundancy::RelayHints relays{1, clock, [](const Tag&) {}};
   redundancy::StorageHints storage{1, clock};
+  budget::Manager budget{budget::default_budgets(), clock};
+  belief::OriginChecker origins{budget, client, runtime};
+  storage::Disputes disputes{stores->history, origins, runtime};
   delivery::OwnerQueue outbox{{}, stores->relay, {*rings, relays, storage}, client, owner, runtime};
   ReadSegments reads{clock};
   std::string saved;
@@ -77,6 +81,45 @@ TEST_F(ReassignQueueTest, WhatIsGivenUpGoesToItsOwner) {
   loop.run_for(std::chrono::minutes(1));
   EXPECT_THAT(owner.taken, testing::UnorderedElementsAre("relay cats", "storage cats"));
   EXPECT_THAT(saved, Not(HasSubstr(kKey.hex()))) << "it is owed no more";
+}
+
+// The node of the post's server would be believed.
+TEST_F(ReassignQueueTest, ARemovalThatWasOnlyHeardIsOwedToNobody) {
+  const WallTime now = clock.wall_now();
+  ASSERT_TRUE(run(stores->history.put(
+      {{"cats"_tag, "https://a.example/1", "https://a.example/u", now, true, false, storage::kBeforeAll},
+       {"cats"_tag, "https://a.example/2", "https://a.example/u", now, true, false, now}})));
+  give_up(Ring::kStorage);
+  loop.run_for(std::chrono::minutes(1));
+  EXPECT_THAT(owner.taken, ElementsAre("storage cats"));
+}
+
+// Whoever it is from saw it read here, and owes it to nobody any more.
+TEST_F(ReassignQueueTest, APostThatWasOnlyHeardIsOwed) {
+  take_post();
+  ASSERT_TRUE(
+      run(disputes.adopt({{"cats"_tag, "https://a.example/2", "https://a.example/u", clock.wall_now()}},
+                         "https://tags.b.example", 3)));
+  give_up(Ring::kStorage);
+  loop.run_for(std::chrono::minutes(1));
+  EXPECT_THAT(owner.taken, ElementsAre("storage cats", "storage cats"));
+}
+
+// Whoever has a receipt for it sends it no more.
+TEST_F(ReassignQueueTest, WhatThisNodeSignedForIsOwedThoughItWasHeardBefore) {
+  const storage::HistoryEntry post{"cats"_tag, "https://a.example/2", "https://a.example/u",
+                                   clock.wall_now()};
+  storage::HistoryEntry removed = post;
+  removed.uri = "https://a.example/3";
+  for (const storage::HistoryEntry& heard : {post, removed})
+    ASSERT_TRUE(run(disputes.adopt({heard}, "https://tags.b.example", 3)));
+  removed.removed = true;
+  removed.changed = clock.wall_now();
+  disputes.promise({post, removed});
+  ASSERT_TRUE(run(stores->history.put({post, removed})));
+  give_up(Ring::kStorage);
+  loop.run_for(std::chrono::minutes(1));
+  EXPECT_THAT(owner.taken, ElementsAre("storage cats", "storage cats"));
 }
 
 TEST_F(ReassignQueueTest, TheHistoryThatTheNewOwnerHasReadIsNotOwed) {

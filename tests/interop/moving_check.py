@@ -74,6 +74,7 @@ class Moving:
         copy = self.network.directory / "old.db"
         self.network.cli(OLD, "backup", copy)
         self.configure_new(moved_from=self.origin(OLD))
+        self.takes_no_copy_over_what_it_has(copy)
         self.tally.expect("whose copy it is", self.network.cli(NEW, "restore", copy)["taken_over_from"], self.origin(OLD))
         self.network.start_node(NEW)
         self.tally.expect("followers of the new node before the move", self.people(NEW), 0)
@@ -92,6 +93,20 @@ class Moving:
         for server in SERVERS:
             accepted = [actor for actor, _, _ in self.received(server, "Accept") if actor == self.tag_actor(NEW)]
             self.tally.expect(f"{server} is accepted by the new actor", accepted, [self.tag_actor(NEW)])
+
+    def takes_no_copy_over_what_it_has(self, copy):
+        """The new node was started once. As the message says, its administrator moves that database away."""
+        database = self.network.config_file(NEW).parent / "data" / "tagring.db"
+        before = database.read_bytes()
+        try:
+            self.network.cli(NEW, "restore", copy)
+            self.tally.bad("a copy of another node replaces what a node has")
+        except Failure as failure:
+            self.tally.expect("which file is in the way", f"{database} has its own key and followers" in str(failure), True)
+        self.tally.expect("what the refusal leaves", database.read_bytes() == before, True)
+        for file in [database, Path(f"{database}-wal"), Path(f"{database}-shm")]:
+            if file.exists():
+                file.rename(f"{file}.former")
 
     def nothing_is_lost_or_twice(self, text):
         wait_for("rings", lambda: self.network.is_whole())

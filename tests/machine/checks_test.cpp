@@ -46,7 +46,8 @@ TEST(Disk, IsBadFromTheReserveOn) {
   EXPECT_TRUE(judge({100 * kGigabyte, 11 * kGigabyte, kGigabyte}, 10 * kGigabyte).ok);
   const health::Check full = judge({100 * kGigabyte, 10 * kGigabyte, kGigabyte}, 10 * kGigabyte);
   EXPECT_FALSE(full.ok);
-  EXPECT_EQ(full.detail, "10.0 GB of 100.0 GB free; the node's data takes 1.0 GB, and may take 10.0 GB");
+  EXPECT_EQ(full.detail,
+            "10.0 GB of 100.0 GB free; the node's data takes 1.0 GB, and its history may take 10.0 GB");
   EXPECT_THAT(full.what_to_do, HasSubstr("keeps off the last 10 %"));
 }
 

@@ -274,6 +274,7 @@ HttpCall plain_call(std::uint16_t port, std::string method = "GET") {
   return {std::move(method), *Url::parse(fmt::format("http://a.test:{}/", port)), steady_now() + seconds(10)};
 }
 
+constexpr const char* kWrong = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nwrong";
 constexpr const char* kOk = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
 TEST_F(NetTest, KeepsConnections) {
@@ -283,8 +284,9 @@ TEST_F(NetTest, KeepsConnections) {
 }
 
 TEST_F(NetTest, DoesNotReuseAConnectionTheServerWantsToClose) {
-  Scripted peer({{"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"}, {kOk}});
-  for (int i = 0; i < 2; ++i) ASSERT_TRUE(send(plain_call(peer.port())));
+  Scripted peer({{"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok", kWrong}, {kOk}});
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(send(plain_call(peer.port()))->body, "ok");
+  EXPECT_EQ(peer.connections, 2);
 }
 
 TEST_F(NetTest, SendsAgainIfAKeptConnectionTurnsOutToBeClosed) {
@@ -322,7 +324,7 @@ TEST_F(NetTest, RefusesWhatIsNotHttp) {
 }
 
 TEST_F(NetTest, DropsAConnectionWithBytesBehindTheResponse) {
-  Scripted peer({{std::string(kOk) + "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil"}, {kOk}});
+  Scripted peer({{std::string(kOk) + kWrong, kWrong}, {kOk}});
   for (int i = 0; i < 2; ++i) {
     const auto response = send(plain_call(peer.port()));
     ASSERT_TRUE(response) << response.error().message;
@@ -343,6 +345,24 @@ TEST_F(NetTest, ReadsChunkedBodies) {
   const auto response = send(plain_call(peer.port()));
   ASSERT_TRUE(response) << response.error().message;
   EXPECT_EQ(response->body, "abcde");
+}
+
+TEST_F(NetTest, ATrailerIsNoHeader) {
+  Scripted peer({{"HTTP/1.1 503 Busy\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nRetry-After: 3600\r\n\r\n"}});
+  const auto response = send(plain_call(peer.port()));
+  ASSERT_TRUE(response) << response.error().message;
+  EXPECT_FALSE(response->headers.find("Retry-After"));
+}
+
+// The limit of the body counts neither.
+TEST_F(NetTest, CutsAnAnswerWhoseChunkHasNoEndOfItsLineOrItsTrailer) {
+  const std::string head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+  std::string fields;
+  while (fields.size() < 1'000'000) fields += fmt::format("X-{}: x\r\n", fields.size());
+  Scripted peer({{head + "1;a=" + std::string(1'000'000, 'x') + "\r\na\r\n0\r\n\r\n"},
+                 {head + "0\r\n" + fields + "\r\n"}});
+  EXPECT_EQ(code_of(send(plain_call(peer.port()))), ErrorCode::kTooLarge);
+  EXPECT_EQ(code_of(send(plain_call(peer.port()))), ErrorCode::kTooLarge);
 }
 
 Task<void> forget(BeastHttpClient* client, HttpCall call, int* finished) {

@@ -16,6 +16,7 @@
 #include "budget/metered.hpp"
 #include "net/control_socket.hpp"
 #include "net/fixture.hpp"
+#include "server/stream_writer.hpp"
 
 namespace tagring::net {
 namespace {
@@ -30,6 +31,10 @@ class PlainServerTest : public NetTest {
     auto options = server_options();
     options.certificate_file = options.key_file = "";
     return options;
+  }
+  static bool is_served(const RawPeer& peer) {
+    peer.say("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+    return peer.hear_until("GET / 0").contains("GET / 0");
   }
   // Runs the node's loop in this thread while `talk` runs in another.
   template <class F>
@@ -154,6 +159,9 @@ TEST_F(PlainServerTest, AWholeUrlAsTargetNamesTheHostItself) {
   EXPECT_EQ(answer("ftp://tags.example/actor"), "400 ");
   EXPECT_EQ(answer("https://me@tags.example/actor"), "400 ");
   EXPECT_EQ(answer("actor"), "400 ");
+  const std::string whole = "GET https://tags.example/ HTTP/1.1\r\n";
+  EXPECT_TRUE(dialogue(whole + "\r\n").starts_with("HTTP/1.1 400 ")) << "without a Host";
+  EXPECT_TRUE(dialogue(whole + "Host: a\r\nHost: b\r\n\r\n").starts_with("HTTP/1.1 400 ")) << "with two";
 }
 
 TEST_F(PlainServerTest, SaysThatTheAnswerDependsOnTheCodingAskedFor) {
@@ -314,6 +322,29 @@ TEST_F(PlainServerTest, CountsNoConnectionsWhereItIsToldNotTo) {
   stop();  // while there is a budget
 }
 
+TEST_F(PlainServerTest, WhatAFrontSaysForItselfIsHeardWhenStrangersHaveUsedUpTheirShare) {
+  auto options = plain();
+  budget::Budgets budgets = budget::default_budgets();
+  budgets.at(static_cast<std::size_t>(budget::Resource::kBodies)) = {4'000, 500, 0, {}};
+  budget::Manager budget(budgets, clock);
+  options.budget = &budget;
+  options.counts_connections = false;
+  options.trusted_proxies = {{.address = {}, .bits = 0}};
+  serve(options, echo);
+  const auto post = [&](const std::string& on_behalf) {
+    return while_serving([&] {
+      const RawPeer front(server->port(), 2);
+      front.say(
+          fmt::format("POST / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n{}Content-Length: 1000\r\n\r\n{}",
+                      on_behalf, std::string(1'000, 'x')));
+      return front.hear_all().substr(0, 12);
+    });
+  };
+  EXPECT_EQ(post("X-Forwarded-For: 203.0.113.9\r\n"), "HTTP/1.1 503");
+  EXPECT_EQ(post(""), "HTTP/1.1 200");
+  stop();  // while there is a budget
+}
+
 TEST_F(PlainServerTest, WhoComesTooOftenIsNotShakenHandsWith) {
   auto options = plain();
   budget::Budgets budgets = budget::default_budgets();
@@ -340,10 +371,6 @@ TEST_F(PlainServerTest, WhoHasMostConnectionsMakesRoom) {
   budget.note_known(*IpAddress::parse("127.0.0.9"));
   options.budget = &budget;
   serve(options, echo);
-  const auto is_served = [](const RawPeer& peer) {
-    peer.say("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
-    return peer.hear_until("GET / 0").contains("GET / 0");
-  };
   const bool all = while_serving([&] {
     std::vector<std::unique_ptr<RawPeer>> peers;
     for (const int last : {2, 2, 2, 2, 2, 2, 3, 3, 3}) {
@@ -361,6 +388,34 @@ TEST_F(PlainServerTest, WhoHasMostConnectionsMakesRoom) {
     EXPECT_EQ(heaviest.hear_all(), "") << "nobody has more";
     const RawPeer known(server->port(), 9);
     EXPECT_TRUE(is_served(known)) << "there is room that strangers cannot take";
+    return true;
+  });
+  EXPECT_TRUE(all);
+  stop();
+}
+
+TEST_F(PlainServerTest, WhoIsKnownMakesRoomForAnotherWhoIs) {
+  auto options = plain();
+  budget::Budgets budgets = budget::default_budgets();
+  budgets[0] = {8, 6, 0, {}};
+  budget::Manager budget(budgets, clock);
+  for (const char* known : {"127.0.0.7", "127.0.0.8", "127.0.0.9"})
+    budget.note_known(*IpAddress::parse(known));
+  options.budget = &budget;
+  serve(options, echo);
+  const bool all = while_serving([&] {
+    std::vector<std::unique_ptr<RawPeer>> peers;
+    for (const int last : {9, 8, 8, 8, 8, 8, 8, 8}) {
+      peers.push_back(std::make_unique<RawPeer>(server->port(), static_cast<std::uint8_t>(last)));
+      EXPECT_TRUE(is_served(*peers.back())) << last;
+    }
+    const RawPeer stranger(server->port(), 2);
+    EXPECT_EQ(stranger.hear_all(), "");
+    const RawPeer newcomer(server->port(), 7);
+    EXPECT_TRUE(is_served(newcomer));
+    const auto served = std::ranges::count_if(peers, [&](const auto& peer) { return is_served(*peer); });
+    EXPECT_EQ(served, 7);
+    EXPECT_TRUE(is_served(*peers.front())) << "who has few keeps them";
     return true;
   });
   EXPECT_TRUE(all);
@@ -592,6 +647,8 @@ TEST_F(NetTest, SaysThatThePortIsTaken) {
   const auto second = server::HttpServer::start(options, io.get_executor(), loop.get_executor(), echo);
   ASSERT_FALSE(second);
   EXPECT_EQ(second.error().code, ErrorCode::kUnavailable);
+  EXPECT_NE(second.error().message.find("another program has it"), std::string::npos)
+      << second.error().message;
 }
 
 TEST_F(NetTest, AnAnswerSaysUntilWhenTheCertificateIsGood) {
@@ -715,6 +772,17 @@ HttpHandler streaming(std::shared_ptr<Pieces> pieces, int status = 200) {
     response.stream = pieces;
     co_return response;
   };
+}
+
+TEST(Streams, EndWhereTheyWereMadeWhoeverLetsGoOfThemLast) {
+  boost::asio::io_context node;
+  const auto pieces = std::make_shared<Pieces>(std::vector<std::string>(), true);
+  std::shared_ptr<HttpStream> held = server::ending_on(node.get_executor(), pieces);
+  std::thread([&] { held.reset(); }).join();
+  EXPECT_FALSE(pieces->closed);
+  node.poll();
+  EXPECT_TRUE(pieces->closed);
+  EXPECT_EQ(pieces.use_count(), 1);
 }
 
 TEST_F(PlainServerTest, WritesAStreamInChunks) {

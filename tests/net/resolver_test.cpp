@@ -111,6 +111,7 @@ class ResolverTest : public testing::Test {
       ResolverOptions options;
       options.name_server = server.address();
       options.budget = &budget;
+      options.kept_max = kept_max;
       made = std::make_unique<Resolver>(std::move(options));
     }
     return *made;
@@ -129,6 +130,7 @@ class ResolverTest : public testing::Test {
   SystemClock clock{loop.get_executor()};
   CountingNameServer server;
   budget::Manager budget{budget::default_budgets(), clock};
+  std::size_t kept_max = 10'000;
   std::unique_ptr<Resolver> made;
 };
 
@@ -179,6 +181,27 @@ TEST_F(ResolverTest, NamesOfOneDomainTakeAPartOfTheQueue) {
 TEST_F(ResolverTest, TheRingsHaveThreadsOfTheirOwn) {
   for (int i = 0; i < 30; ++i) starve(fmt::format("evil{}.example", i), 4, NameUse::kOthers);
   EXPECT_TRUE(resolve("ttl60.example.net", NameUse::kRing, std::chrono::seconds(4)));
+}
+
+TEST_F(ResolverTest, StrangersLeaveThreadsOfTheRingsToWhoIsKnown) {
+  for (int i = 0; i < 10; ++i) starve(fmt::format("evil{}.example", i), 2, NameUse::kRing);
+  budget.note_known("example.net");
+  EXPECT_TRUE(resolve("ttl60.example.net", NameUse::kRing, std::chrono::seconds(4)));
+}
+
+TEST_F(ResolverTest, OtherNamesPushNoAnswerOfTheRingsOut) {
+  kept_max = 2;
+  ASSERT_TRUE(resolve("ttl0.example.net", NameUse::kRing));
+  for (int i = 0; i < 5; ++i) ASSERT_TRUE(resolve(fmt::format("ttl60.a{}.example", i)));
+  const auto pause = server.pause();
+  EXPECT_TRUE(resolve("ttl0.example.net", NameUse::kRing, std::chrono::seconds(4)));
+}
+
+TEST_F(ResolverTest, TheRingsHaveAnOldAnswerWhileNameServersAreSilent) {
+  ASSERT_TRUE(resolve("ttl0.example.net", NameUse::kRing));
+  const auto pause = server.pause();
+  EXPECT_TRUE(resolve("ttl0.example.net", NameUse::kRing, std::chrono::minutes(2)));
+  EXPECT_GE(budget.used(budget::Resource::kRingNames), 1U) << "which is looked up still";
 }
 
 }  // namespace

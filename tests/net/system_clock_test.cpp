@@ -32,6 +32,14 @@ TEST(SystemClock, NeverWakesTooEarly) {
   EXPECT_GE(run(loop, time_a_sleep(&clock, milliseconds(20))), milliseconds(20));
 }
 
+TEST(SystemClock, WhatHasElapsedGoesOnInASleep) {
+  boost::asio::io_context loop(1);
+  SystemClock clock(loop.get_executor());
+  const Instant before = clock.elapsed();
+  run(loop, time_a_sleep(&clock, milliseconds(20)));
+  EXPECT_GE(clock.elapsed() - before, milliseconds(19)) << "it counts whole milliseconds";
+}
+
 TEST(SystemClock, DoesNotSleepUntilWhatIsPast) {
   boost::asio::io_context loop(1);
   SystemClock clock(loop.get_executor());

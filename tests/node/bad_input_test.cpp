@@ -96,14 +96,19 @@ TEST_F(BadInput, WhatCouldNotBeWrittenIsTakenWhenTheVeryRequestComesAgain) {
     const auto execute = [statement](sql::Connection& db) { return db.execute(statement); };
     ASSERT_TRUE(run(stores->database->write(execute)));
   };
+  const auto ask_again = [&](const HttpRequest& request) {
+    rename("ALTER TABLE posts RENAME TO posts_elsewhere");
+    EXPECT_EQ(ask(request).status, 500);
+    rename("ALTER TABLE posts_elsewhere RENAME TO posts");
+    EXPECT_EQ(ask(request).status, 202);
+    settle();
+  };
   const HttpRequest request = signed_request(alice, create_text(post));
-  rename("ALTER TABLE posts RENAME TO posts_elsewhere");
-  EXPECT_EQ(ask(request).status, 500);
-  rename("ALTER TABLE posts_elsewhere RENAME TO posts");
-  EXPECT_EQ(ask(request).status, 202);
-  settle();
+  ask_again(request);
   EXPECT_THAT(history("caturday"), ElementsAre(post.uri));
   expect_repetition(request);
+  ask_again(signed_request(alice, delete_text(post.uri, alice.id)));
+  EXPECT_THAT(history("caturday"), IsEmpty());
 }
 
 TEST_F(BadInput, WhatWasRefusedAndComesAgainIsRefusedAgain) {

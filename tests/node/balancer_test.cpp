@@ -10,12 +10,15 @@ TEST(Places, AreReadAsTheyWereWritten) {
   overlay::Places places;
   places.relay.taken = {0, 31};
   places.storage.leaving = 7;
+  places.storage.settling = true;
   const auto read = overlay::Places::parse(places.text());
   ASSERT_TRUE(read);
   EXPECT_EQ(read->relay.taken, places.relay.taken);
   EXPECT_EQ(read->relay.leaving, std::nullopt);
   EXPECT_TRUE(read->storage.taken.empty());
   EXPECT_EQ(read->storage.leaving, 7);
+  EXPECT_FALSE(read->relay.settling);
+  EXPECT_TRUE(read->storage.settling);
 }
 
 TEST(Places, WhatIsDamagedIsNothing) {

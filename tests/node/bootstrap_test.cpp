@@ -6,6 +6,7 @@ namespace tagring::node {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::UnorderedElementsAre;
 
 class FakeServices final : public ServiceFinder {
@@ -109,6 +110,48 @@ TEST_F(Bootstrap, SaysWhyAnOriginDoesNotLeadIntoTheNetwork) {
   EXPECT_EQ(json::get_string(reasons, "https://tags.gone.example"), "HTTP status 404");
   EXPECT_EQ(json::get_string(reasons, "https://tags.peer.example"),
             "its network has other IDs: there ring.id_scheme is 'paper' and ring.kappa 8");
+}
+
+TEST_F(Bootstrap, SaysWhichMemberItCannotCallAndAtWhichAddress) {
+  configured.bootstrap = {"https://tags.peer.example"};
+  const ring::Contact peer = contact_at("tags.peer.example", "peer.example");
+  announce("tags.peer.example", peer);
+  internet.answers[peer.origin() + std::string(overlay::RingService::kPath)] = [](const HttpCall&) {
+    return fail(ErrorCode::kUnavailable, "cannot connect: Network is unreachable");
+  };
+  start(configured);
+  settle();
+  EXPECT_THAT(control("/doctor").body,
+              HasSubstr("a member could not be called: https://tags.peer.example at 2001:db8:2::1: cannot "
+                        "connect: Network is unreachable"));
+}
+
+// As one without IPv6 where members have both: those that it gets at do not take it for want of the others.
+TEST_F(Bootstrap, GoesOnSayingWhichMemberItCannotCallWhileAnotherAnswers) {
+  configured.bootstrap = {"https://tags.peer.example", "https://tags.other.example"};
+  const ring::Contact peer = contact_at("tags.peer.example", "peer.example");
+  const ring::Contact other = contact_at("tags.other.example", "other.example");
+  announce("tags.peer.example", peer);
+  announce("tags.other.example", other);
+  bool was_called = false;
+  bool has_answered = false;
+  internet.answers[peer.origin() + std::string(overlay::RingService::kPath)] = [&](const HttpCall&) {
+    was_called = true;
+    return fail(ErrorCode::kUnavailable, "cannot connect: Network is unreachable");
+  };
+  const std::string answering = other.origin() + std::string(overlay::RingService::kPath);
+  internet.answers[answering] = [&](const HttpCall&) -> Result<HttpResponse> {
+    has_answered = was_called;
+    return with_status(503);
+  };
+  internet.delays[answering] = std::chrono::seconds(1);  // after the other one
+  start(configured);
+  for (int i = 0; i < 100; ++i) {
+    settle(std::chrono::milliseconds(100));
+    if (was_called)
+      EXPECT_THAT(node->rings().unanswered(), HasSubstr("https://tags.peer.example at 2001:db8"));
+  }
+  EXPECT_TRUE(has_answered);
 }
 
 TEST_F(Bootstrap, CreatesANetworkWhenTheDnsKnowsNobody) {

@@ -1,6 +1,7 @@
 // What a reader gets: timelines of hashtags, the hashtags themselves, search.
 #include <fmt/format.h>
 
+#include "budget/metered.hpp"
 #include "fediverse/vocabulary.hpp"
 #include "mastodon_api/entity_fields.hpp"
 #include "mastodon_api/tag_api.hpp"
@@ -11,11 +12,13 @@
 namespace tagring::node {
 namespace {
 
+using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::SizeIs;
+using ::testing::UnorderedElementsAre;
 
 class Reading : public NodeTest {
  protected:
@@ -232,6 +235,30 @@ TEST_F(Reading, AFilteredTimelineCanBeReadToItsEnd) {
   }
 }
 
+TEST_F(Reading, APageOfLargePostsIsShortAndLeadsOn) {
+  json::array pictures;
+  for (int i = 0; i < 16; ++i)
+    pictures.push_back(json::object{{"type", "Image"},
+                                    {"url", fmt::format("https://home.example/{}.png", i)},
+                                    {"name", std::string(10'000, 'x')}});
+  std::vector<std::string> all;
+  for (int i = 10; i < 35; ++i) {
+    const std::string uri = publish(std::to_string(i), {"cats"}, fmt::format("2025-12-30T10:{}:00Z", i));
+    json::object note = json::parse_object(internet.documents[uri].body).value();
+    note["attachment"] = pictures;
+    internet.serve(uri, json::serialize(note));
+    all.insert(all.begin(), std::to_string(i));
+  }
+  for (const char* target :
+       {"/api/v1/timelines/tag/cats?limit=40", "/api/v1/timelines/tag/cats?limit=40&min_id=1"}) {
+    const HttpResponse page = get(target);
+    EXPECT_THAT(names(page), SizeIs(13)) << target;
+    EXPECT_LT(page.body.size(), 2'500'000U) << target;
+  }
+  EXPECT_EQ(read_on("/api/v1/timelines/tag/cats?limit=40", "next"), all);
+  EXPECT_EQ(read_on("/api/v1/timelines/tag/cats?limit=40&min_id=1", "prev"), all);
+}
+
 TEST_F(Reading, WhatWasTakenDownHereIsShownToNobody) {
   const std::string uri = publish("1", {"cats", "dogs"}, "2025-12-30T10:00:00Z");
   publish("2", {"cats"}, "2025-12-30T11:00:00Z");
@@ -350,6 +377,33 @@ TEST_F(Reading, AServerThatDoesNotAnswerCostsItsPostsOnlyAndNotForEver) {
   EXPECT_THAT(timeline("cats"), ElementsAre("2", "1"));
 }
 
+TEST_F(Reading, APostThatItsServerFailsToShowHidesNoOther) {
+  publish("1", {"cats"}, "2025-12-30T10:00:00Z");
+  EXPECT_THAT(timeline("cats"), ElementsAre("1"));
+  internet.documents[publish("2", {"cats"}, "2025-12-30T11:00:00Z")] = with_status(500);
+  EXPECT_THAT(timeline("cats"), ElementsAre("1"));
+  publish("3", {"cats"}, "2025-12-30T12:00:00Z");
+  EXPECT_THAT(timeline("cats"), ElementsAre("3", "1"));
+}
+
+TEST_F(Reading, WhatAReaderNamesInVainHidesNoPostOfThatServer) {
+  publish("1", {"cats"}, "2025-12-30T10:00:00Z");
+  const std::string refused = "https://home.example:9/x";
+  internet.answers[refused] = [](const HttpCall&) -> Result<HttpResponse> {
+    return fail(ErrorCode::kDenied, "port 9 is not allowed");
+  };
+  const std::string late = "https://home.example/x";
+  internet.answers[late] = [](const HttpCall&) -> Result<HttpResponse> {
+    return fail(ErrorCode::kTimedOut, "no answer");
+  };
+  for (const std::string& named : {refused, late}) {
+    EXPECT_THAT(object(get("/api/v2/search?q=" + percent_encode(named))).at("statuses").as_array(),
+                IsEmpty());
+    EXPECT_THAT(internet.sent_to(named), SizeIs(1));
+  }
+  EXPECT_THAT(timeline("cats"), ElementsAre("1"));
+}
+
 TEST_F(Reading, MarkupIsSanitisedInStatusAndAccount) {
   alice.summary = "<script>x</script><p onclick=x>me</p>";
   internet.serve(alice);
@@ -364,6 +418,13 @@ TEST_F(Reading, MarkupIsSanitisedInStatusAndAccount) {
   EXPECT_EQ(status.at("sensitive"), true);
   EXPECT_EQ(status.at("url"), "https://home.example/notes/1");
   EXPECT_EQ(status.at("account").as_object().at("note"), "<p>me</p>");
+}
+
+TEST_F(Reading, AWarningThatLooksLikeMarkupWarns) {
+  publish("1", {"cats"}, "2025-12-30T10:00:00Z", [](json::object& note) { note["summary"] = "<Dune>"; });
+  const json::object status = list(get("/api/v1/timelines/tag/cats")).at(0).as_object();
+  EXPECT_EQ(status.at("spoiler_text"), "<Dune>");
+  EXPECT_EQ(status.at("sensitive"), true);
 }
 
 TEST_F(Reading, AHashtagSaysHowMuchItWasUsed) {
@@ -404,6 +465,95 @@ TEST_F(Reading, WhatIsOldOrGoneIsNotInUse) {
   EXPECT_EQ(post_signed(delete_text(uri, alice.id), alice).status, 202);
   settle(mastodon_api::TagApi::kDaysFresh);
   EXPECT_THAT(trends(), IsEmpty());
+}
+
+TEST_F(Reading, AListOfHashtagsComesInTimeThoughWhatIsKnownOfThemDoesNot) {
+  std::vector<std::string> tags;
+  for (char c = 'a'; c <= 'l'; ++c) tags.push_back("cats" + std::string(4, c));
+  publish("1", tags, to_rfc3339(loop.wall_now()));
+  const auto trends = [this] { return list(get("/api/v1/trends/tags?limit=20")); };
+  const auto uses = [](const json::value& tag) { return tag.at("history").at(0).at("uses"); };
+  const auto asked_within = [this](Duration limit, const std::function<json::array()>& ask_for) {
+    const Instant asked = clock.now();
+    json::array answer = ask_for();
+    EXPECT_LT(clock.now() - asked, limit);
+    return answer;
+  };
+  const Duration wait = mastodon_api::TagApi::kDaysWait + std::chrono::seconds(1);
+  database_pause = std::chrono::seconds(30);
+  const json::array late = asked_within(wait, trends);
+  ASSERT_THAT(late, SizeIs(12));
+  EXPECT_EQ(uses(late.front()), "0");
+  EXPECT_THAT(
+      asked_within(wait, [this] { return object(get("/api/v2/search?q=cats")).at("hashtags").as_array(); }),
+      SizeIs(13));
+  database_pause = Duration::zero();
+  settle(std::chrono::seconds(60));
+  for (const json::value& tag : trends()) EXPECT_EQ(uses(tag), "1");
+}
+
+TEST_F(Reading, OneHashtagDoesNotWaitBehindThoseOfAList) {
+  std::vector<std::string> tags;
+  for (char c = 'a'; c <= 'l'; ++c) tags.push_back("cats" + std::string(4, c));
+  publish("1", tags, to_rfc3339(loop.wall_now()));
+  database_pause = std::chrono::minutes(1);
+  const json::array listed = list(get("/api/v1/trends/tags?limit=20"));
+  ASSERT_GT(listed.size(), mastodon_api::TagApi::kAskedMax);
+  database_pause = Duration::zero();
+  const Instant asked = clock.now();
+  const json::object last = object(get("/api/v1/tags/" + json::text_of(listed.back().as_object(), "name")));
+  EXPECT_LT(clock.now() - asked, std::chrono::seconds(1));
+  EXPECT_EQ(last.at("history").at(0).at("uses"), "1");
+}
+
+TEST_F(Reading, WhoAsksForDaysIsAnsweredHoweverManyOthersAsk) {
+  database_pause = std::chrono::seconds(1);
+  std::vector<int> statuses;
+  constexpr std::size_t kAsked = mastodon_api::TagApi::kDaysMax + 100;
+  for (std::size_t i = 0; i < kAsked; ++i) {
+    HttpRequest request;
+    request.target = fmt::format("/api/tagring/tags/cats{}/days", i);
+    request.peer = *IpAddress::parse(fmt::format("2001:db8:{}::1", i + 1));
+    boost::asio::co_spawn(
+        loop.executor(kOwner), node->answer(std::move(request)),
+        [&](std::exception_ptr, const HttpResponse& answer) { statuses.push_back(answer.status); });
+    settle(Duration(1));  // all before the first answer
+  }
+  settle(std::chrono::seconds(10));
+  ASSERT_THAT(statuses, SizeIs(kAsked));
+  EXPECT_THAT(statuses, Each(200));
+}
+
+TEST_F(Reading, DaysAreReadInTheTimeOfWhoAsks) {
+  publish("1", {"cats"}, to_rfc3339(loop.wall_now()));
+  budget::Manager manager(budget::default_budgets(), clock);
+  const budget::Spender stranger{"stranger", ""};
+  const budget::Metered theirs(loop.executor(kOwner),
+                               std::make_shared<budget::Meter>(manager, stranger, /*may_refuse=*/true));
+  const auto used = [&] { return manager.used(budget::Resource::kDatabase, stranger); };
+  std::vector<HttpResponse> answers;
+  const auto ask_for_days = [&](const Executor& executor) {
+    HttpRequest request;
+    request.target = "/api/tagring/tags/cats/days";
+    boost::asio::co_spawn(executor, node->answer(std::move(request)),
+                          [&](std::exception_ptr, const HttpResponse& answer) { answers.push_back(answer); });
+  };
+  manager.count(budget::Resource::kDatabase, stranger, 1'000'000'000);
+  ask_for_days(theirs);
+  settle();
+  ask_for_days(loop.executor(kOwner));
+  settle();
+  ASSERT_THAT(answers, SizeIs(2));
+  EXPECT_EQ(answers[0].status, 503);
+  EXPECT_EQ(answers[1].status, 200) << "who has no time left keeps it from nobody else";
+  settle(std::chrono::minutes(10));
+  answers.clear();
+  EXPECT_EQ(used(), 0U);
+  ask_for_days(theirs);
+  settle();
+  ASSERT_THAT(answers, SizeIs(1));
+  EXPECT_EQ(answers[0].status, 200);
+  EXPECT_GT(used(), 0U);
 }
 
 TEST_F(Reading, TrendsAreThoseOfTheLastDayAfterARestartToo) {
@@ -523,6 +673,19 @@ TEST_F(Reading, SearchesAimOnlySoMuchAtOneServer) {
   EXPECT_EQ(search("https://one.example/1", 200).status, 200);
 }
 
+TEST_F(Reading, ASearchThatIsSentOnCountsForEachRequest) {
+  internet.calls.clear();
+  for (unsigned char i = 0; i < 20; ++i) {
+    const std::string place = fmt::format("https://victim.example/{}", i);
+    internet.refuse_late(place);
+    HttpRequest request;
+    request.target = "/api/v2/search?q=" + percent_encode(place);
+    request.peer = IpAddress::from_v4({192, 0, i, 1});
+    EXPECT_EQ(ask(std::move(request)).status, 200);
+  }
+  EXPECT_LE(internet.calls.size(), 10U);
+}
+
 TEST_F(Reading, WhoReadsTooMuchIsToldWhenToComeBackOnThePageToo) {
   const auto read = [this](const std::string& target) {
     HttpRequest request;
@@ -613,6 +776,17 @@ TEST_F(Reading, SearchFindsAHashtagByItsAddress) {
   for (const char* other : {"@a6@src.example", "a6@src.example", "@no.such@tags.home.example",
                             "https://tags.home.example/actor", "src.example/tags/cats"})
     EXPECT_THAT(found(other), IsEmpty()) << other;
+}
+
+TEST_F(Reading, WhatIsNoHashtagFindsNoOther) {
+  for (const char* text : {"cats,dogs", "cats dogs", "cats+dogs"}) {
+    const std::string q = percent_encode(text);
+    EXPECT_THAT(object(get("/api/v2/search?q=" + q)).at("hashtags").as_array(), IsEmpty()) << text;
+    const std::string page = get("/search?q=" + q).body;
+    EXPECT_THAT(page, HasSubstr(R"(<a href="/tags/cats")")) << text;
+    EXPECT_THAT(page, HasSubstr(R"(<a href="/tags/dogs")")) << text;
+    EXPECT_THAT(page, Not(HasSubstr("catsdogs"))) << text;
+  }
 }
 
 TEST_F(Reading, NobodyReadsThroughTheNodeWhatItsAuthorDidNotGive) {
@@ -780,11 +954,15 @@ TEST_F(Reading, WhatClientsAskForBesideHasItsShape) {
   EXPECT_EQ(object(get("/api/v1/instance/extended_description")).at("content"), "");
   EXPECT_THAT(object(get("/api/v1/instance/translation_languages")), IsEmpty());
   // Nobody is logged in.
-  for (const char* path : {"preferences", "markers", "timelines/home", "accounts/verify_credentials"}) {
-    const HttpResponse response = get(std::string("/api/v1/") + path);
+  for (const char* path :
+       {"v1/preferences", "v1/markers", "v1/timelines/home", "v1/timelines/list/1", "v1/lists/1/accounts",
+        "v1/accounts/verify_credentials", "v1/accounts/relationships?id[]=1", "v1/notifications/unread_count",
+        "v2/notifications", "v1/conversations", "v1/follow_requests", "v1/mutes", "v1/blocks"}) {
+    const HttpResponse response = get(std::string("/api/") + path);
     EXPECT_EQ(response.status, 401) << path;
     EXPECT_EQ(response.headers.find("WWW-Authenticate"), "Bearer") << path;
   }
+  EXPECT_EQ(get("/api/v1/listsome").status, 404);
   // Mastodon's answer where the administrator shows them to nobody.
   EXPECT_EQ(get("/api/v1/instance/domain_blocks").status, 404);
 }
@@ -797,17 +975,34 @@ TEST_F(Reading, FeedsForFeedReaders) {
         {"type", "Image"}, {"mediaType", "image/png"}, {"url", "https://home.example/1.png?a&b"}}};
   });
   const HttpResponse rss = get("/tags/cats.rss");
+  EXPECT_EQ(rss.headers.find("X-Robots-Tag"), "noindex");
   EXPECT_EQ(rss.headers.find("Content-Type"), "application/rss+xml; charset=utf-8");
   EXPECT_THAT(rss.body, HasSubstr("<guid isPermaLink=\"false\">https://home.example/notes/1</guid>"));
   EXPECT_THAT(rss.body, HasSubstr("<pubDate>Tue, 30 Dec 2025 10:00:00 GMT</pubDate>"));
   EXPECT_THAT(rss.body, HasSubstr("careful&lt;/p&gt;&lt;hr&gt;&lt;p&gt;a &amp;amp; b"));
-  EXPECT_THAT(rss.body, HasSubstr("https://home.example/1.png?a&amp;b"));
+  EXPECT_THAT(rss.body,
+              HasSubstr("<media:content url=\"https://home.example/1.png?a&amp;b\" medium=\"image\">"
+                        "<media:rating scheme=\"urn:simple\">adult</media:rating>"));
   const HttpResponse atom = get("/tags/cats.atom");
   EXPECT_EQ(atom.headers.find("Content-Type"), "application/atom+xml; charset=utf-8");
   EXPECT_THAT(atom.body, HasSubstr("<id>https://home.example/notes/1</id>"));
   EXPECT_THAT(atom.body, HasSubstr("<updated>2025-12-30T10:00:00.000Z</updated>"));
+  EXPECT_THAT(atom.body, HasSubstr("<title>Content warning: careful</title>"));
+  EXPECT_THAT(atom.body, Not(HasSubstr("enclosure")));
   EXPECT_THAT(get("/tags/nothing.atom").body, Not(HasSubstr("<entry>")));
   EXPECT_EQ(get("/tags/%21.rss").status, 422);
+}
+
+TEST_F(Reading, AFeedIsAsNewAsTheLatestEditInIt) {
+  const std::string uri = publish("1", {"cats"}, "2025-12-30T10:00:00Z");
+  json::object edited = json::parse_object(internet.documents[uri].body).value();
+  edited["updated"] = "2025-12-30T13:00:00Z";
+  internet.serve(uri, json::serialize(edited));
+  publish("2", {"cats"}, "2025-12-30T11:00:00Z");
+  const std::string atom = get("/tags/cats.atom").body;
+  EXPECT_THAT(atom.substr(0, atom.find("<entry>")), HasSubstr("<updated>2025-12-30T13:00:00.000Z</updated>"));
+  EXPECT_THAT(get("/tags/cats.rss").body,
+              HasSubstr("<lastBuildDate>Tue, 30 Dec 2025 13:00:00 GMT</lastBuildDate>"));
 }
 
 TEST_F(Reading, AHashtagThatIsBlockedIsNotShown) {
@@ -821,6 +1016,25 @@ TEST_F(Reading, AHashtagThatIsBlockedIsNotShown) {
   }
   EXPECT_THAT(timeline("dogs?any[]=cats"), IsEmpty());
   EXPECT_THAT(object(get("/api/v2/search?q=cats")).at("hashtags").as_array(), IsEmpty());
+}
+
+TEST_F(Reading, WhoBlocksAHashtagActorIsNotShownUnderItAndWhoBlocksTheNodeNowhere) {
+  publish("1", {"cats", "dogs"}, "2025-12-30T10:00:00Z");
+  const auto block = [&](const std::string& actor) {
+    const json::object text = {{"id", alice.id + "/blocks" + actor},
+                               {"type", "Block"},
+                               {"actor", alice.id},
+                               {"object", origin + actor}};
+    EXPECT_EQ(post_signed(json::serialize(text), alice).status, 202);
+  };
+  block("/tag/cats");
+  EXPECT_THAT(timeline("cats"), IsEmpty());
+  EXPECT_THAT(get("/tags/cats.atom").body, Not(HasSubstr("notes/1")));
+  EXPECT_THAT(timeline("dogs"), ElementsAre("1"));
+  block("/actor");
+  // Others may still have it and say so.
+  const storage::HistoryEntry entry{"dogs"_tag, "https://home.example/notes/1", alice.id, WallTime()};
+  EXPECT_FALSE(node->history().is_shown(entry));
 }
 
 TEST_F(Reading, TheNodeDescribesItselfAsMastodonDoes) {

@@ -343,6 +343,9 @@ INSTANTIATE_TEST_SUITE_P(
         BadValue{"node", "host", "\"192.0.2.1\"", "node.host: an address is not a host name"},
         BadValue{"node", "host", "\"192.0.2.1example.org\"", "node.host: cannot stand in a URL"},
         BadValue{"node", "address", "", "node.address: is missing: the public address of this node"},
+        BadValue{"node", "address", "\"192.168.7.1\"",
+                 "node.address: is private: name the public one, and in listen.address where the node "
+                 "listens; or set network.allow_private_addresses for a network of your own"},
         BadValue{"listen", "certificate", "", "listen.certificate: " + kPair},
         BadValue{"listen", "key", "", "listen.certificate: " + kPair},
         BadValue{"ring", "bootstrap", "",

@@ -1,4 +1,6 @@
 // What authors of this node's instances wish, and that it takes effect.
+#include <boost/asio/detached.hpp>
+
 #include "node/fixture.hpp"
 #include "publisher/consents.hpp"
 
@@ -38,6 +40,10 @@ class Consenting : public NodeTest {
     for (const json::object& sent : internet.posted_to("https://far.example/inbox"))
       types.push_back(json::id_of(sent, "type"));
     return types;
+  }
+  void execute(const char* statement) {
+    const auto job = [statement](sql::Connection& db) { return db.execute(statement); };
+    ASSERT_TRUE(run(stores->database->write(job)));
   }
   void follow_cats() {
     EXPECT_EQ(post_signed(follow_text(fan, {origin + "/tag/cats"}), fan).status, 202);
@@ -340,6 +346,17 @@ TEST_F(Consenting, WhoseServerNeverTellsIsLookedAtEveryFewDays) {
   EXPECT_LT(internet.sent_to(alice.id).size() - asked, 4U) << "at a bounded cost";
 }
 
+TEST_F(Consenting, WhatALookCouldNotTakeOutIsTakenOutByTheNextAnHourLater) {
+  publish(create_text(post));
+  profile(false);
+  execute("ALTER TABLE outbox RENAME TO outbox_elsewhere");
+  settle(2 * publisher::Consents::kLifetime);
+  EXPECT_THAT(history("cats"), ElementsAre(post.uri));
+  execute("ALTER TABLE outbox_elsewhere RENAME TO outbox");
+  settle(publisher::Consents::kFailedFor);
+  EXPECT_THAT(history("cats"), IsEmpty());
+}
+
 TEST_F(Consenting, AServerThatHangsHoldsUpNoLooksAtOthers) {
   for (int i = 0; i < 30; ++i) {
     Author slow = make_author("https://slow.home.example/users/u" + std::to_string(i));
@@ -421,6 +438,41 @@ TEST_F(Blocking, LastsForAYearOfSilence) {
   EXPECT_THAT(blocked(), IsEmpty());
 }
 
+TEST_F(Consenting, ABlockOfTheNodeThatCouldNotBeWrittenTakesEverythingBackWhenItComesAgain) {
+  follow_cats();
+  publish(create_text(post));
+  const std::string block = json::serialize(json::object{
+      {"id", alice.id + "/blocks/1"}, {"type", "Block"}, {"actor", alice.id}, {"object", origin + "/actor"}});
+  execute("ALTER TABLE posts RENAME TO posts_elsewhere");
+  EXPECT_EQ(post_signed(block, alice).status, 500);
+  execute("ALTER TABLE posts_elsewhere RENAME TO posts");
+  publish(block);
+  EXPECT_THAT(rows("SELECT uri FROM posts WHERE tags <> ''"), IsEmpty());
+  EXPECT_THAT(announced(), ElementsAre("Announce", "Undo"));
+}
+
+// Owners that do not go by this node's word see nothing of a Block, and of what a profile says.
+TEST_F(Consenting, WhatWasTakenBackUnseenIsTakenBackAgainWhenTheProfileSaysSo) {
+  const json::object block = {
+      {"id", alice.id + "/blocks/1"}, {"type", "Block"}, {"actor", alice.id}, {"object", origin + "/actor"}};
+  follow_cats();
+  publish(create_text(post));
+  execute("ALTER TABLE feed RENAME TO feed_elsewhere");
+  publish(json::serialize(block));
+  loop.drop(kOwner);
+  node.reset();
+  execute("DELETE FROM outbox");  // as when all have refused it
+  execute("ALTER TABLE feed_elsewhere RENAME TO feed");
+  start(config());
+  publish(json::serialize(
+      json::object{{"id", alice.id + "/undos/1"}, {"type", "Undo"}, {"actor", alice.id}, {"object", block}}));
+  ASSERT_THAT(history("cats"), ElementsAre(post.uri));
+  profile(true, "#nobot");
+  tell();
+  EXPECT_THAT(history("cats"), IsEmpty());
+  EXPECT_THAT(announced(), ElementsAre("Announce", "Undo"));
+}
+
 // Misskey tells relays nothing of accounts that it deletes or suspends.
 TEST_F(Consenting, AnAccountThatIsNotThereTwiceIsGone) {
   follow_cats();
@@ -438,7 +490,8 @@ TEST_F(Consenting, WhoIsSuspendedOrHidesPostsFromTheWebIsTakenOut) {
   all.archive_all = true;
   start(all);
   follow_cats();
-  for (const char* flag : {"hidesToPublicFromUnauthedWeb", "suspended"}) {
+  for (const char* flag :
+       {"hidesToPublicFromUnauthedWeb", "_misskey_requireSigninToViewContents", "suspended"}) {
     publish(create_text(post));
     EXPECT_THAT(history("cats"), ElementsAre(post.uri));
     json::object document = json::parse_object(alice.document()).value();
@@ -452,7 +505,7 @@ TEST_F(Consenting, WhoIsSuspendedOrHidesPostsFromTheWebIsTakenOut) {
     tell();
     post.uri += "0";
   }
-  EXPECT_THAT(announced(), ElementsAre("Announce", "Announce", "Undo", "Undo"));
+  EXPECT_THAT(announced(), ElementsAre("Announce", "Announce", "Announce", "Undo", "Undo", "Undo"));
 }
 
 TEST_F(Consenting, APostThatNotEverybodyMayAnnounceIsNotRelayedNorStaysSo) {

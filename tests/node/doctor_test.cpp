@@ -6,6 +6,7 @@
 namespace tagring::node {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -39,16 +40,27 @@ class DoctorTest : public NodeTest {
     loop.drop(kOwner);
     node.reset();
   }
-  void start_on_machine() {
+  void start_on_machine(config::Config with = config()) {
     loop.drop(kOwner);
     node.reset();
     Environment environment{
         clock, loop.executor(kOwner), internet, workers, stores_of(*stores), log, 42, {}, {}, nullptr};
     environment.machine = &machine;
-    node = std::make_unique<Node>(config(), crypto::PrivateKey::ed25519_from_seed(std::string(32, 'n')),
-                                  std::uint64_t{1} << 50U, environment);
+    node =
+        std::make_unique<Node>(std::move(with), crypto::PrivateKey::ed25519_from_seed(std::string(32, 'n')),
+                               std::uint64_t{1} << 50U, environment);
     ASSERT_TRUE(run(node->start()));
     settle();
+  }
+  // Another node is there, and answers so when it is asked to call back.
+  void start_beside_one_that_answers(int status, std::string body) {
+    config::Config other = config();
+    other.bootstrap = {"https://other.example"};
+    start(std::move(other));
+    internet.answers["https://other.example" + std::string(health::Reach::kPath)] =
+        [status, body = std::move(body)](const HttpCall& call) -> Result<HttpResponse> {
+      return call.method == "GET" ? with_status(200, R"({"now": 1})") : with_status(status, body);
+    };
   }
   json::object check(const std::string& name) {
     const json::object report = *json::parse_object(control("/doctor").body);
@@ -117,6 +129,25 @@ TEST_F(DoctorTest, AProxyThatIsTrustedHasToSayWhoComes) {
   EXPECT_THAT(detail(check("proxy")), HasSubstr("does not say whose they are")) << "by the socket";
 }
 
+TEST_F(DoctorTest, AVisitorFromTheNetworkOfATrustedProxyIsNamed) {
+  config::Config proxied = config();
+  proxied.trusted_proxies = {*proxies::Network::parse("192.168.7.0/24")};
+  start(proxied);
+  HttpRequest request;
+  request.target = "/actor";
+  request.peer = *IpAddress::parse("192.168.7.9");
+  request.headers.add("X-Forwarded-For", "192.168.7.9");
+  ask(request);
+  EXPECT_TRUE(check("proxy").at("ok").as_bool()) << detail(check("proxy"));
+  request.headers = {};
+  ask(request);
+  EXPECT_FALSE(check("proxy").at("ok").as_bool()) << "now nobody is named";
+  proxied.proxy_protocol = true;
+  start(std::move(proxied));
+  ask(request);
+  EXPECT_TRUE(check("proxy").at("ok").as_bool()) << "the PROXY header named it";
+}
+
 TEST_F(DoctorTest, AClockThatIsWrongByMoreThanAMinuteIsBad) {
   config::Config knowing = config();
   knowing.bootstrap = {"https://tags.far.example"};
@@ -151,6 +182,15 @@ TEST_F(DoctorTest, ADatabaseThatCannotBeWrittenOrTakesLongIsBad) {
   EXPECT_THAT(get("/readyz").body, HasSubstr("cannot write to the disk"));
 }
 
+TEST_F(DoctorTest, OnPostgresqlItIsNotTheDiskOfTheNodeThatCannotBeWritten) {
+  config::Config with = config();
+  with.postgres = "postgresql:///tagring";
+  start_on_machine(std::move(with));
+  machine.written = fail(ErrorCode::kUnavailable, "no answer");
+  EXPECT_THAT(get("/readyz").body, HasSubstr("cannot write to PostgreSQL"));
+  EXPECT_THAT(json::text_of(check("database"), "what_to_do"), HasSubstr("see that PostgreSQL runs"));
+}
+
 TEST_F(DoctorTest, ANodeThatIsNotOnTheRingIsAliveAndNotReady) {
   EXPECT_EQ(get("/readyz").status, 200) << get("/readyz").body;
   config::Config alone = config();
@@ -168,6 +208,36 @@ TEST_F(DoctorTest, ANodeThatWasToldToLeaveSaysSo) {
   EXPECT_EQ(detail(check("rings")), "left the relay and storage ring, as it was told to");
   EXPECT_THAT(get("/readyz").body, HasSubstr("has left the relay ring"));
   EXPECT_TRUE(status().at("rings").at("storage").at("left").as_bool());
+  EXPECT_THAT(json::text_of(check("rings"), "what_to_do"), HasSubstr("stop the node"));
+}
+
+TEST_F(DoctorTest, ANodeThatIsStillHandingOverIsNotToBeStopped) {
+  TaskGroup tasks(loop.executor(kOwner));
+  tasks.spawn("leave", node->leave());
+  settle(std::chrono::milliseconds(100));
+  EXPECT_THAT(detail(check("rings")), HasSubstr("is leaving both rings, as it was told to; places still"));
+  EXPECT_THAT(json::text_of(check("rings"), "what_to_do"), HasSubstr("leave it running"));
+  EXPECT_TRUE(status().at("rings").at("relay").at("leaving").as_bool());
+  EXPECT_TRUE(status().at("rings").at("storage").at("leaving").as_bool()) << "its turn is to come";
+  EXPECT_FALSE(status().at("rings").at("relay").at("left").as_bool());
+  EXPECT_EQ(get("/readyz").status, 200) << "others fetch from it";
+  settle(std::chrono::minutes(5));
+  EXPECT_EQ(tasks.size(), 0U);
+  EXPECT_THAT(json::text_of(check("rings"), "what_to_do"), HasSubstr("stop the node"));
+  EXPECT_FALSE(status().at("rings").at("relay").at("leaving").as_bool());
+}
+
+TEST_F(DoctorTest, ANodeThatHasLeftRunsOnWhilePostsWaitForOwners) {
+  EXPECT_EQ(control("/leave", "{}").status, 200);
+  const Author alice = make_author("https://home.example/users/alice");
+  EXPECT_EQ(
+      post_signed(create_text({.uri = "https://home.example/notes/1", .author = alice.id, .tags = {"cats"}}),
+                  alice)
+          .status,
+      202);
+  settle();
+  EXPECT_THAT(detail(check("rings")), HasSubstr("wait for owners to take them: 1"));
+  EXPECT_THAT(json::text_of(check("rings"), "what_to_do"), HasSubstr("leave it running"));
 }
 
 TEST_F(DoctorTest, AReloadWelcomesTheInstancesThatItNames) {
@@ -204,15 +274,112 @@ TEST_F(DoctorTest, WhoAnswersAndCannotComeInBlamesTheWayInAndWhoIsDownDoesNot) {
   EXPECT_THAT(json::text_of(check("reachable"), "what_to_do"), HasSubstr("firewall"));
 }
 
-TEST_F(DoctorTest, WhoRefusesToTryDoesNotBlameTheWayIn) {
+TEST_F(DoctorTest, WhoIsAnsweredByAProxyAndNotByTheNodeBlamesTheProxy) {
+  start_beside_one_that_answers(200, R"({"reached": false, "because": "HTTP status 502"})");
+  EXPECT_THAT(json::text_of(check("reachable"), "what_to_do"),
+              AllOf(HasSubstr("the proxy in front passes that name on"), Not(HasSubstr("firewall"))));
+}
+
+// Who has not its key yet fetches that first, and says with an error what came of it.
+TEST_F(DoctorTest, WhoFindsNoKeyWhereTheNodeShouldBeBlamesTheProxy) {
+  config::Config other = config();
+  other.bootstrap = {"https://other.example"};
+  start(std::move(other));
+  const std::string actor = config().origin() + "/actor";
+  const auto advice_after = [&](int status, const std::string& error, const std::string& because) {
+    internet.answers["https://other.example" + std::string(health::Reach::kPath)] =
+        [=](const HttpCall& call) -> Result<HttpResponse> {
+      if (call.method == "GET") return with_status(200, R"({"now": 1})");
+      const std::string message = "cannot fetch the key " + actor + "#main-key: " + because;
+      return with_status(status, json::serialize(json::object{{"error", error}, {"message", message}}));
+    };
+    return json::text_of(check("reachable"), "what_to_do");
+  };
+  const auto of_the_proxy = HasSubstr("the proxy in front passes that name on");
+  EXPECT_THAT(advice_after(503, "unavailable", actor + " answered 502"), of_the_proxy);
+  EXPECT_THAT(advice_after(401, "not_found", actor + " is gone"), of_the_proxy);
+  EXPECT_THAT(advice_after(401, "denied", actor + " answered 421"), of_the_proxy);
+  EXPECT_THAT(advice_after(400, "invalid", actor + " is not an ActivityPub document"), of_the_proxy);
+  EXPECT_THAT(advice_after(503, "unavailable", "tags.home.example does not answer"), HasSubstr("firewall"));
+}
+
+TEST_F(DoctorTest, TheProxyOfAnotherNodeIsNotTakenForItsOwn) {
+  config::Config other = config();
+  other.bootstrap = {"https://broken.example", "https://other.example"};
+  start(std::move(other));
+  internet.answers["https://broken.example" + std::string(health::Reach::kPath)] =
+      [](const HttpCall&) -> Result<HttpResponse> { return with_status(502, "<h1>Bad Gateway</h1>"); };
+  internet.answers["https://other.example" + std::string(health::Reach::kPath)] =
+      [](const HttpCall& call) -> Result<HttpResponse> {
+    if (call.method == "GET") return with_status(200, R"({"now": 1})");
+    return with_status(200, R"({"reached": false, "because": "cannot connect: timed out"})");
+  };
+  const json::object found = check("reachable");
+  EXPECT_THAT(detail(found), HasSubstr("https://broken.example: HTTP status 502"));
+  EXPECT_THAT(json::text_of(found, "what_to_do"), HasSubstr("firewall"));
+}
+
+TEST_F(DoctorTest, ANodeBehindAProxySeesWhatThatAnswersForIt) {
+  const auto judge = [](int status, const std::string& body) {
+    return health::judge_way_in(config(), with_status(status, body));
+  };
+  EXPECT_TRUE(judge(200, R"({"host": "tags.home.example"})").ok);
+  EXPECT_TRUE(judge(200, R"({"host": "TAGS.home.example:443"})").ok);
+  EXPECT_THAT(judge(200, R"({"host": "localhost"})").detail, HasSubstr("with Host: localhost"));
+  EXPECT_THAT(judge(421, R"({"error": "denied", "message": "Host is …"})").what_to_do,
+              HasSubstr("proxy_set_header Host $http_host"));
+  const health::Check found = judge(502, "<h1>Bad Gateway</h1>");
+  EXPECT_FALSE(found.ok);
+  EXPECT_EQ(found.detail, "https://tags.home.example answers: HTTP status 502");
+  EXPECT_THAT(found.what_to_do, HasSubstr("in the node's group"));
+  EXPECT_THAT(judge(200, "<h1>It works!</h1>").detail, HasSubstr("answers: another server"));
+}
+
+TEST_F(DoctorTest, AProxyThatWritesAnotherHostHasWhatIsSignedRefused) {
+  const auto come = [this](const char* host, const char* field) {
+    HttpRequest request;
+    request.target = "/tagring/v1/reach";
+    request.headers.set("Host", host);
+    if (field != nullptr) request.headers.add(field, "…");
+    return ask(std::move(request)).body;
+  };
+  EXPECT_THAT(come("127.0.0.1:8443", nullptr), HasSubstr(R"("host":"127.0.0.1:8443")"));
+  EXPECT_TRUE(check("proxy").at("ok").as_bool()) << "who looks after the machine signs nothing";
+  come("127.0.0.1:8443", "Signature");
+  EXPECT_THAT(detail(check("proxy")), HasSubstr("come with Host: 127.0.0.1:8443, and are refused"));
+  EXPECT_THAT(json::text_of(check("proxy"), "what_to_do"), HasSubstr("ProxyPreserveHost On"));
+  come("tags.home.example", "Signature");
+  EXPECT_TRUE(check("proxy").at("ok").as_bool());
+  come("127.0.0.1:8443", "Signature");
+  EXPECT_TRUE(check("proxy").at("ok").as_bool()) << "it is not the proxy that wrote this one";
+  settle(std::chrono::hours(24));
+  EXPECT_THAT(come("tagring", "Signature"), HasSubstr("Host is not a name of this node"));
+  EXPECT_THAT(detail(check("proxy")), HasSubstr("come with Host: tagring, and are refused"))
+      << "it was changed";
+  settle(std::chrono::hours(24));
+  EXPECT_TRUE(check("proxy").at("ok").as_bool()) << "a stranger may have written that one";
+}
+
+TEST_F(DoctorTest, WhatHidesVisitorsIsNotTrustedUnlessItSaysWhoTheyAre) {
   config::Config other = config();
   other.bootstrap = {"https://other.example"};
   start(std::move(other));
   internet.answers["https://other.example" + std::string(health::Reach::kPath)] =
       [](const HttpCall& call) -> Result<HttpResponse> {
-    if (call.method == "GET") return with_status(200, R"({"now": 1})");
-    return with_status(403, R"({"error": "denied", "message": "the signature is of tomorrow"})");
+    return with_status(200,
+                       call.method == "GET" ? R"({"now": 1})" : R"({"reached": true, "saw": "10.0.2.2"})");
   };
+  const json::object found = check("proxy");
+  EXPECT_THAT(detail(found), HasSubstr("seem to come from 10.0.2.2"));
+  const auto name_nothing = HasSubstr("a router that rewrites the source, name nothing, and have it keep");
+  EXPECT_THAT(json::text_of(found, "what_to_do"), name_nothing);
+  come_through("10.0.2.2");
+  EXPECT_THAT(detail(check("proxy")), HasSubstr("a proxy at 10.0.2.2"));
+  EXPECT_THAT(json::text_of(check("proxy"), "what_to_do"), name_nothing) << "a visitor may have written it";
+}
+
+TEST_F(DoctorTest, WhoRefusesToTryDoesNotBlameTheWayIn) {
+  start_beside_one_that_answers(403, R"({"error": "denied", "message": "the signature is of tomorrow"})");
   const json::object refused = check("reachable");
   EXPECT_FALSE(refused.at("ok").as_bool());
   EXPECT_THAT(detail(refused), HasSubstr("the signature is of tomorrow"));

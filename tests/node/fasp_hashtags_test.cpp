@@ -50,6 +50,20 @@ TEST_F(FaspHashtags, IsOfferedAsACapability) {
               HasSubstr(R"({"id":"hashtag_subscription","version":"0.1"})"));
 }
 
+TEST_F(FaspHashtags, WhatCouldNotBeWrittenDownAsWantedIsWantedSoon) {
+  const auto write = [&](const char* statement) {
+    const auto execute = [statement](sql::Connection& db) { return db.execute(statement); };
+    ASSERT_TRUE(run(stores->database->write(execute)));
+  };
+  write("CREATE TRIGGER refuse BEFORE INSERT ON wants BEGIN SELECT RAISE(ABORT, 'no'); END");
+  EXPECT_NE(put("cats"), 204);
+  write("DROP TRIGGER refuse");
+  settle();  // what is signed in the same second is a replay
+  EXPECT_EQ(put("cats"), 204);
+  settle(std::chrono::minutes(6));
+  EXPECT_THAT(rows("SELECT tag FROM wants"), ElementsAre("cats"));
+}
+
 TEST_F(FaspHashtags, ASubscribedServerIsToldOfNewPostsAndOfThoseThatLeave) {
   EXPECT_EQ(put("Cats"), 204);
   publish(create_text(post));
@@ -205,6 +219,35 @@ TEST_F(FaspHashtags, WhatIsNotTakenComesAgainInOrderEvenAfterARestart) {
   EXPECT_THAT(told(), ElementsAre("cats new 2", "cats delete 1")) << "of each post the last word";
 }
 
+// A proxy's, or of a server that has blocked the node for an hour.
+TEST_F(FaspHashtags, ADeletionIsNotLostWhereTheNodeIsRefusedForAWhile) {
+  put("cats");
+  publish(create_text(post));
+  const std::string announcements = "/hashtag_subscription/v0/announcements";
+  peer.statuses[announcements] = 403;
+  publish(delete_text(post.uri, alice.id));
+  settle(std::chrono::hours(1));
+  peer.statuses.clear();
+  peer.calls.clear();
+  settle(std::chrono::hours(2));
+  EXPECT_THAT(told(), ElementsAre("cats delete 1"));
+}
+
+TEST_F(FaspHashtags, AnAnnouncementThatTheServerCannotReadHoldsUpNoOther) {
+  put("cats");
+  const std::string announcements = "/hashtag_subscription/v0/announcements";
+  for (const int status : {400, 413, 422}) {
+    peer.statuses[announcements] = status;
+    publish(create_text(post));
+    peer.statuses.clear();
+    peer.calls.clear();
+    post.uri += "0";
+    publish(create_text(post));
+    EXPECT_THAT(told(), ElementsAre("cats new " + post.uri.substr(post.uri.rfind('/') + 1)));
+    post.uri += "0";
+  }
+}
+
 TEST_F(FaspHashtags, AServerThatReturnsIsToldAtOnceWhenItIsHeardFrom) {
   put("cats");
   const std::string announcements = "/hashtag_subscription/v0/announcements";
@@ -262,7 +305,7 @@ TEST_F(FaspHashtags, GivesTheHistoryOfSubscribedHashtagsPageByPage) {
       json::parse_object(ask_as(peer, "GET", path("/cats/history?limit=2&before=" + next)).body).value();
   EXPECT_THAT(second.at("objects").as_array(), SizeIs(1));
   EXPECT_FALSE(second.contains("next"));
-  expect_unchanged(peer, request(peer, "GET", path("/cats/history?before=x")), 400);
+  expect_unchanged(peer, request(peer, "GET", path("/cats/history?before=x")), 422);
 }
 
 TEST_F(FaspHashtags, GivesNoHistoryOfWhoBlocksTheHashtag) {

@@ -77,6 +77,11 @@ TEST_F(FaspSharing, WhatIsOverTheLimitComesLater) {
   EXPECT_THAT(rows("SELECT uri FROM put_off"), ElementsAre(post.uri));
   settle(std::chrono::hours(2));
   EXPECT_THAT(history("cats"), SizeIs(2));
+  EXPECT_THAT(rows("SELECT uri FROM fasp_posts"), Contains(post.uri)) << "it is looked at again";
+  carol.indexable = false;
+  internet.serve(carol);
+  tell("update");
+  EXPECT_THAT(rows("SELECT uri FROM posts WHERE tags <> ''"), ::testing::Not(Contains(post.uri)));
 }
 
 // --- subscriptions -----------------------------------------------------------------------------------------
@@ -106,6 +111,16 @@ TEST_F(FaspSharing, TriesAgainWhereASubscriptionFailed) {
   settle(std::chrono::minutes(2));
   EXPECT_THAT(rows("SELECT content_subscription FROM fasp_servers WHERE host = 'other.example'"),
               ElementsAre("1"));
+}
+
+TEST_F(FaspSharing, AServerThatRefusesASubscriptionIsAskedForItMoreAndMoreSeldom) {
+  FaspPeer& other = enroll("other.example");
+  const std::string subscriptions = "/data_sharing/v0/event_subscriptions";
+  other.statuses[subscriptions] = 403;
+  activate(other, "data_sharing");
+  settle(std::chrono::hours(3));
+  EXPECT_GT(calls_to(other, subscriptions).size(), 8U);
+  EXPECT_LT(calls_to(other, subscriptions).size(), 26U);
 }
 
 TEST_F(FaspSharing, AsksNothingOfAServerThatHasNotActivatedIt) {
@@ -462,6 +477,30 @@ TEST_F(FaspSharing, TriesAgainWhileTheServerOfAPostIsOutOfReachOrBusy) {
   EXPECT_THAT(history("cats"), SizeIs(2));
 }
 
+TEST_F(FaspSharing, WhatMayBeFoundNoMoreLeavesTheArchiveWhateverItsRelaysTake) {
+  config::Config all = config();
+  all.archive_all = true;  // is about the instances of the node
+  start(all);
+  settle();
+  tell("new");
+  ASSERT_THAT(history("cats"), ElementsAre(post.uri));
+  const auto rename = [&](const char* statement) {
+    const auto job = [statement](sql::Connection& db) { return db.execute(statement); };
+    ASSERT_TRUE(run(stores->database->write(job)));
+  };
+  rename("ALTER TABLE feed RENAME TO feed_elsewhere");  // no relay takes anything
+  carol.indexable = false;
+  internet.serve(carol);
+  tell("update");
+  EXPECT_THAT(history("cats"), IsEmpty());
+  rename("ALTER TABLE feed_elsewhere RENAME TO feed");
+  carol.indexable = true;
+  internet.serve(carol);
+  tell("update");
+  settle(kCached);
+  EXPECT_THAT(history("cats"), ElementsAre(post.uri)) << "not for ever";
+}
+
 // --- looking again -----------------------------------------------------------------------------------------
 
 TEST_F(FaspSharing, AnAuthorWhoHasJustAgreedIsNotRefusedForGood) {
@@ -475,6 +514,23 @@ TEST_F(FaspSharing, AnAuthorWhoHasJustAgreedIsNotRefusedForGood) {
   settle(kCached);
   EXPECT_THAT(history("cats"), ElementsAre(post.uri));
   EXPECT_THAT(rows("SELECT uri FROM fasp_news"), IsEmpty());
+}
+
+TEST_F(FaspSharing, WhatAnAuthorHasEditedWhoHasJustAgreedAgainIsNotGoneForGood) {
+  tell("new");
+  settle(kCached);
+  carol.indexable = false;  // as a cache still says
+  internet.serve(carol);
+  json::object edited = note_object(post);
+  edited["updated"] = to_rfc3339(loop.wall_now());
+  internet.serve(post.uri, json::serialize(edited));
+  tell("update");
+  EXPECT_THAT(history("cats"), IsEmpty());
+  carol.indexable = true;
+  internet.serve(carol);
+  settle(kCached);
+  EXPECT_THAT(history("cats"), ElementsAre(post.uri));
+  EXPECT_THAT(rows("SELECT uri FROM fasp_posts"), ElementsAre(post.uri));
 }
 
 TEST_F(FaspSharing, AnEditIsSeenOnceTheCacheIsOver) {
@@ -534,13 +590,16 @@ TEST_F(FaspSharing, AnEditThatWaitsUntilThePostIsLookedAtIsSeenOnceTheCacheIsOve
 class FaspChecks : public FaspSharing {
  protected:
   void SetUp() override {
-    config::Config slow = config();
-    slow.stabilise = std::chrono::minutes(10);  // the ring is not what is tested
-    start(slow);
+    start(slow());
     settle();
     FaspSharing::SetUp();
     tell("new");
     ASSERT_THAT(history("cats"), ElementsAre(post.uri));
+  }
+  static config::Config slow() {
+    config::Config config = NodeTest::config();
+    config.stabilise = std::chrono::minutes(10);  // the ring is not what is tested
+    return config;
   }
   static constexpr Duration kSoon = std::chrono::minutes(5);
 };
@@ -564,10 +623,24 @@ TEST_F(FaspChecks, WhatIsGoneOrNotAgreedToAnyMoreIsTakenOut) {
   internet.documents.erase(post.uri);
   carol.indexable = false;
   internet.serve(carol);
-  settle(std::chrono::days(6) + kSoon);
+  settle(std::chrono::days(6) + std::chrono::hours(2));
   EXPECT_THAT(history("cats"), IsEmpty());
   EXPECT_THAT(history("birds"), IsEmpty());
   EXPECT_THAT(rows("SELECT uri FROM fasp_posts"), IsEmpty());
+}
+
+// As a proxy says while the server behind it starts again.
+TEST_F(FaspChecks, WhatIsMissingOnceIsNotGone) {
+  const HttpResponse shown = internet.documents.at(post.uri);
+  internet.documents.erase(post.uri);
+  settle(std::chrono::days(6) + kSoon);
+  internet.serve(post.uri, shown);
+  settle(std::chrono::hours(2));
+  EXPECT_THAT(history("cats"), ElementsAre(post.uri));
+  EXPECT_THAT(rows("SELECT uri FROM fasp_posts"), ElementsAre(post.uri));
+  internet.documents.erase(post.uri);
+  settle(std::chrono::days(6) + std::chrono::hours(2));
+  EXPECT_THAT(history("cats"), IsEmpty());
 }
 
 TEST_F(FaspChecks, WhatCannotBeSeenForTwoWeeksIsTakenOut) {
@@ -576,6 +649,47 @@ TEST_F(FaspChecks, WhatCannotBeSeenForTwoWeeksIsTakenOut) {
   EXPECT_THAT(history("cats"), ElementsAre(post.uri));
   settle(std::chrono::days(2));
   EXPECT_THAT(history("cats"), IsEmpty());
+  internet.answers.erase(post.uri);
+  tell("update");
+  EXPECT_THAT(history("cats"), ElementsAre(post.uri)) << "its server is back";
+}
+
+// By the date, a node that was off is like one whose clock was set ahead.
+TEST_F(FaspChecks, WhatWasNotAskedForDoesNotCountAsNotSeen) {
+  internet.answers[post.uri] = [](const HttpCall&) { return with_status(503); };
+  clock.set_skew(std::chrono::days(15));
+  settle(kSoon);
+  EXPECT_THAT(history("cats"), ElementsAre(post.uri));
+  clock.set_skew(std::chrono::days(30));
+  start(slow());
+  settle(kSoon);
+  EXPECT_THAT(history("cats"), ElementsAre(post.uri));
+  EXPECT_THAT(rows("SELECT uri FROM fasp_posts"), ElementsAre(post.uri));
+}
+
+TEST_F(FaspChecks, WhatIsDeniedDoesNotComeBack) {
+  control("/instances/permit", R"({"host":"social.example","publishes":false,"receives":false})");
+  settle();
+  EXPECT_THAT(history("cats"), IsEmpty());
+  settle(std::chrono::days(6) + kSoon);
+  EXPECT_THAT(history("cats"), IsEmpty());
+  EXPECT_THAT(rows("SELECT uri FROM fasp_posts"), IsEmpty());
+}
+
+TEST_F(FaspChecks, WhatIsGoneWhenABlockIsLiftedIsNotShownAgain) {
+  PostText second{.uri = "https://social.example/notes/2", .author = carol.id, .tags = {"birds"}};
+  serve_post(second);
+  announce(event("new", {second.uri}));
+  ASSERT_THAT(history("birds"), ElementsAre(second.uri));
+  const std::string domain = R"({"kind":"domain","what":"social.example"})";
+  control("/blocks/add", domain);
+  internet.documents.erase(second.uri);
+  settle(std::chrono::days(6) + std::chrono::hours(2));
+  control("/blocks/remove", domain);
+  settle();
+  EXPECT_THAT(history("birds"), IsEmpty());
+  EXPECT_THAT(history("cats"), ElementsAre(post.uri));
+  EXPECT_THAT(rows("SELECT uri FROM fasp_posts"), ElementsAre(post.uri));
 }
 
 // --- old posts ---------------------------------------------------------------------------------------------
@@ -608,6 +722,27 @@ TEST_F(FaspSharing, WhoeverAsksForOldPostsTwiceAtOnceAsksOnce) {
   EXPECT_THAT(control_twice("/fasp/backfill", R"({"host":"social.example"})"),
               UnorderedElementsAre(200, 409));
   EXPECT_THAT(calls_to(peer, "/data_sharing/v0/backfill_requests"), SizeIs(1));
+}
+
+TEST_F(FaspSharing, AServerThatDoesNotGoOnIsAskedEachHourAndThenNoMore) {
+  const std::string on = "/data_sharing/v0/backfill_requests/3/continuation";
+  control("/fasp/backfill", R"({"host":"social.example","count":1000})");
+  peer.statuses[on] = 401;
+  EXPECT_EQ(announce(old_posts({post.uri}, true)), 204);
+  settle(std::chrono::hours(6));
+  EXPECT_GT(calls_to(peer, on).size(), 4U);
+  EXPECT_LT(calls_to(peer, on).size(), 9U);
+  peer.statuses.clear();
+  settle(std::chrono::hours(2));
+  EXPECT_EQ(announce(old_posts({post.uri}, true)), 204) << "it has come back";
+  peer.statuses[on] = 503;
+  settle(std::chrono::hours(47));
+  EXPECT_THAT(control("/fasp").body, HasSubstr(R"("done":false)"));
+  settle(std::chrono::hours(3));
+  EXPECT_THAT(control("/fasp").body, HasSubstr(R"("done":true)"));
+  peer.calls.clear();
+  settle(std::chrono::hours(3));
+  EXPECT_THAT(calls_to(peer, on), IsEmpty());
 }
 
 TEST_F(FaspSharing, AnEndOfOldPostsIsAnEnd) {

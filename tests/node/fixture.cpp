@@ -65,13 +65,23 @@ void FakeInternet::serve(const std::string& url, std::string body) {
 
 Task<Result<HttpResponse>> FakeInternet::send(HttpCall call) {
   calls.push_back(call);
-  const Instant arrival = clock_.now() + Duration(1);
-  co_await clock_.sleep_until(arrival);
   const std::string url = call.url.origin() + std::string(call.url.path());
+  const auto delay = delays.find(url);
+  const Instant arrival = clock_.now() + (delay == delays.end() ? Duration(1) : delay->second);
+  co_await clock_.sleep_until(arrival);
   if (const auto answer = answers.find(url); answer != answers.end()) co_return answer->second(call);
   if (call.method == "POST") co_return with_status(202);
   const auto document = documents.find(call.url.text());
   co_return document == documents.end() ? with_status(404) : document->second;
+}
+
+void FakeInternet::refuse_late(const std::string& url) {
+  answers[url] = [url](const HttpCall&) {
+    HttpResponse response = with_status(302);
+    response.headers.add("Location", url + "/more");
+    return response;
+  };
+  answers[url + "/more"] = [](const HttpCall&) { return with_status(401); };
 }
 
 std::vector<HttpCall> FakeInternet::sent_to(const std::string& url) const {

@@ -47,12 +47,15 @@ class FakeInternet final : public HttpClient {
   void serve(const std::string& url, HttpResponse response) { documents[url] = std::move(response); }
   void serve(const std::string& url, std::string body);  // as application/activity+json
   void serve(const Author& author) { serve(author.id, author.document()); }
+  // What takes more than one request to find refused: it redirects, and no form of signature will do there.
+  void refuse_late(const std::string& url);
   [[nodiscard]] std::vector<HttpCall> sent_to(const std::string& url) const;
   [[nodiscard]] std::vector<json::object> posted_to(const std::string& url) const;
 
   using Answer = std::function<Result<HttpResponse>(const HttpCall&)>;
   std::map<std::string, HttpResponse> documents;
   std::map<std::string, Answer> answers;
+  std::map<std::string, Duration> delays;  // of answers, by URL without its query
   std::vector<HttpCall> calls;
 
  private:

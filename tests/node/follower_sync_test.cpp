@@ -8,6 +8,7 @@
 #include "followers/documents.hpp"
 #include "followers/header.hpp"
 #include "node/fixture.hpp"
+#include "ring/codec.hpp"
 #include "signatures/signature.hpp"
 
 namespace tagring::node {
@@ -21,6 +22,7 @@ using ::testing::SizeIs;
 using Strings = std::vector<std::string>;
 
 constexpr Duration kCooldown = std::chrono::minutes(15);
+constexpr const char* kOnlyCounts = R"({"type":"OrderedCollection","totalItems":5})";
 
 // Dora is followed by actors of this node, as far as it knows.
 class Synchronisation : public NodeTest {
@@ -52,6 +54,17 @@ class Synchronisation : public NodeTest {
     const instances::OwnFollow follow{
         actor, object, object + "/inbox", actor + "/follow", accepted, loop.wall_now() - age};
     EXPECT_TRUE(run(stores->instances.save_own_follow(follow)));
+    // As somebody who uses the node, and does not ask to be followed back.
+    const instances::Link link{.actor = object,
+                               .relay = actor,
+                               .host = host_of(object),
+                               .inbox = object + "/inbox",
+                               .delivery_inbox = object + "/inbox",
+                               .follow = "{}",
+                               .style = instances::Style::kMastodon,
+                               .accepted = true,
+                               .since = loop.wall_now()};
+    EXPECT_TRUE(run(stores->instances.save_link(link)));
   }
   void know(const Strings& accepted, const Strings& pending = {}, Duration age = std::chrono::hours(1)) {
     for (const std::string& actor : accepted) know(actor, true, dora.id, age);
@@ -62,17 +75,18 @@ class Synchronisation : public NodeTest {
   Strings known() { return rows("SELECT actor||' '||accepted FROM own_follows ORDER BY actor"); }
 
   static std::string hex_of(const Strings& ids) { return Digest::of(ids).hex(); }
-  std::string header(const std::string& digest) const {
+  static std::string header_of(const Author& author, const std::string& digest) {
     return fmt::format(
-        "collectionId=\"{0}/followers\", url=\"{0}/followers_synchronization\", digest=\"{1}\"", dora.id,
+        "collectionId=\"{0}/followers\", url=\"{0}/followers_synchronization\", digest=\"{1}\"", author.id,
         digest);
   }
-  // Something by her that this node ignores, with the header.
-  void deliver(const std::vector<std::string>& headers, bool is_signed = true) {
+  std::string header(const std::string& digest) const { return header_of(dora, digest); }
+  // Something by somebody that this node ignores, with the headers.
+  void deliver_by(const Author& author, const std::vector<std::string>& headers, bool is_signed = true) {
     const json::object like = {{"@context", "https://www.w3.org/ns/activitystreams"},
-                               {"id", fmt::format("{}/likes/{}", dora.id, ++likes_)},
+                               {"id", fmt::format("{}/likes/{}", author.id, ++likes_)},
                                {"type", "Like"},
-                               {"actor", dora.id},
+                               {"actor", author.id},
                                {"object", origin + "/announces/1"}};
     HttpCall call("POST", Url::parse(origin + "/inbox").value(), loop.now());
     call.headers.add("Content-Type", "application/activity+json");
@@ -81,13 +95,16 @@ class Synchronisation : public NodeTest {
       for (const std::string& value : headers) to.add("Collection-Synchronization", value);
     };
     if (is_signed) add(call.headers);
-    signatures::sign_call(call, dora.key, dora.key_id(), loop.wall_now());
+    signatures::sign_call(call, author.key, author.key_id(), loop.wall_now());
     if (!is_signed) add(call.headers);
     HttpRequest request{
         .method = "POST", .target = "/inbox", .headers = call.headers, .body = call.body, .peer = {}};
     request.headers.set("Host", call.url.authority());
     EXPECT_EQ(ask(std::move(request)).status, 202);
     settle(instances::FollowerSync::kDelayMax + std::chrono::seconds(5));
+  }
+  void deliver(const std::vector<std::string>& headers, bool is_signed = true) {
+    deliver_by(dora, headers, is_signed);
   }
   void deliver(const std::string& value) { deliver(std::vector<std::string>{value}); }
   [[nodiscard]] std::size_t fetches() const { return internet.sent_to(list_url).size(); }
@@ -107,6 +124,54 @@ class Synchronisation : public NodeTest {
     }
     std::ranges::sort(found);
     return found;
+  }
+
+  // The list has more pages than are read, of 19 s each.
+  void make_slow(const Author& slow) {
+    const std::string url = slow.id + "/followers_synchronization";
+    for (int page = 0; page < 20; ++page) {
+      const std::string at = page == 0 ? url : fmt::format("{}/{}", url, page);
+      internet.delays[at] = std::chrono::seconds(19);
+      internet.answers[at] = [next = fmt::format("{}/{}", url, page + 1)](const HttpCall&) {
+        HttpResponse response;
+        response.headers.add("Content-Type", "application/activity+json");
+        response.body = json::serialize(json::object{{"type", "OrderedCollectionPage"}, {"next", next}});
+        return response;
+      };
+    }
+  }
+  // The node meets another on the ring, which then answers no more.
+  void meet(const std::string& host, const std::string& address) {
+    const ring::Contact self = node->rings().of(Ring::kRelay).vservers().front()->self();
+    ring::Contact other;
+    other.host = host;
+    other.address = *IpAddress::parse(address);
+    other.incarnation = 1;
+    other.id = ring::make_node_id(ring::IdScheme::kSpread, other.address.prefix64(),
+                                  *ring::registrable_domain(host), other.vserver);
+    const std::string path(overlay::RingService::kPath);
+    internet.answers[other.origin() + path] = [self](const HttpCall& call) {
+      ring::Reply reply = ring::Done{};
+      const ring::Envelope asked = ring::decode_envelope(call.body).value();
+      if (std::holds_alternative<ring::GetNeighbours>(asked.request.body))
+        reply = ring::Neighbours{self, {self}};
+      HttpResponse answer = with_status(200, ring::encode(reply));
+      answer.headers.set("Content-Type", "application/json");
+      return answer;
+    };
+    const ring::Envelope envelope{"tagring", self.id, self.incarnation, {Ring::kRelay, ring::Notify{other}}};
+    HttpRequest request;
+    request.method = "POST";
+    request.target = path;
+    request.headers = {{"Host", "tags.home.example"}, {"Content-Type", "application/json"}};
+    request.body = ring::encode(envelope);
+    EXPECT_EQ(ask(std::move(request)).status, 200);
+    settle(std::chrono::minutes(1));
+    EXPECT_TRUE(node->rings().has_met(other.origin()));
+    internet.answers[other.origin() + path] = [](const HttpCall&) -> Result<HttpResponse> {
+      return fail(ErrorCode::kTimedOut, "no answer");
+    };
+    settle(std::chrono::minutes(2));
   }
 
  private:
@@ -193,9 +258,14 @@ TEST_F(Synchronisation, AServerThatIsDeniedCausesNothing) {
   EXPECT_EQ(
       control("/instances/permit", R"({"host":"far.example","publishes":false,"receives":false})").status,
       200);
-  know(alice, true, dora.id);
-  deliver(header(hex_of({})));
+  listed = {eve};
+  deliver(header(hex_of(listed)));
   EXPECT_EQ(fetches(), 0U);
+  for (const char* name : {"equal", "different", "headers_ignored"}) EXPECT_EQ(counter(name), 0) << name;
+  EXPECT_EQ(control("/instances/permit", R"({"host":"far.example","publishes":true,"receives":true})").status,
+            200);
+  deliver(header(hex_of(listed)));
+  EXPECT_EQ(fetches(), 1U) << "it was the decision that kept it out";
 }
 
 // [Pixelfed: the same header twice in the cooldown; mastodon: replay of a recorded request]
@@ -207,6 +277,32 @@ TEST_F(Synchronisation, OneActorCausesOneFetchInACooldown) {
   settle(kCooldown);
   deliver(header(fmt::format("{:064}", 9)));
   EXPECT_EQ(fetches(), 2U);
+}
+
+// Hosts of one domain cost nothing, and a list may take as long to read as its server likes.
+TEST_F(Synchronisation, AServerOfManyNamesThatAnswersSlowlyHoldsOneSlot) {
+  know({alice});
+  for (const char* host : {"a", "b", "c", "d"}) {
+    const Author slow = make_author(fmt::format("https://{}.evil.example/users/slow", host));
+    make_slow(slow);
+    deliver_by(slow, {header_of(slow, hex_of({bob}))});
+  }
+  deliver(header(hex_of({})));
+  EXPECT_EQ(fetches(), 1U);
+  EXPECT_THAT(known(), IsEmpty());
+}
+
+TEST_F(Synchronisation, AListThatTakesTooLongIsNotReadToItsEnd) {
+  const Author slow = make_author("https://evil.example/users/slow");
+  make_slow(slow);
+  deliver_by(slow, {header_of(slow, hex_of({bob}))});
+  settle(std::chrono::minutes(5));
+  EXPECT_EQ(std::ranges::count_if(internet.calls,
+                                  [&](const HttpCall& call) {
+                                    return call.url.text().starts_with(slow.id + "/followers_sync");
+                                  }),
+            4);
+  EXPECT_EQ(counter("doubts"), 1);
 }
 
 TEST_F(Synchronisation, AHeaderIsNotActedOnAtOnce) {
@@ -267,12 +363,38 @@ TEST_F(Synchronisation, EveryShapeOfListIsRead) {
 }
 
 // [Fedify: no orderedItems for nobody]
+// They are as many as this one has met, and their operator may have one domain.
+TEST_F(Synchronisation, NodesOfOneDomainAreComparedAtOnce) {
+  meet("a.other.example", "2001:db8:2::1");
+  meet("b.other.example", "2001:db8:3::1");
+  const Author slow = make_node_author("https://a.other.example");
+  make_slow(slow);
+  const Author other = make_node_author("https://b.other.example");
+  for (const Author& author : {slow, other}) deliver_by(author, {header_of(author, hex_of({alice}))});
+  EXPECT_EQ(counter("throttled"), 0);
+  EXPECT_THAT(internet.sent_to(other.id + "/followers_synchronization"), SizeIs(1));
+}
+
 TEST_F(Synchronisation, NobodyIsListedAsNothing) {
+  // [Fedify with a counter, which counts the followers of all servers]
+  for (const char* document : {R"({"type":"OrderedCollection"})", kOnlyCounts}) {
+    know({alice});
+    instead = with_status(200, document);
+    instead->headers.add("Content-Type", "application/activity+json");
+    deliver(header(hex_of({})));
+    EXPECT_THAT(known(), IsEmpty()) << document;
+  }
+}
+
+TEST_F(Synchronisation, WithoutADigestOfNobodyACountIsNoEmptyList) {
   know({alice});
-  instead = with_status(200, R"({"type":"OrderedCollection"})");
+  instead = with_status(200, kOnlyCounts);
   instead->headers.add("Content-Type", "application/activity+json");
-  deliver(header(hex_of({})));
-  EXPECT_THAT(known(), IsEmpty());
+  const std::string body = json::serialize(json::object{{"actor", dora.id}, {"apply", true}});
+  EXPECT_THAT(control("/followers/check", body).body, HasSubstr("items are not shown"));
+  deliver(header(hex_of({bob})));
+  EXPECT_THAT(control("/followers/check", body).body, HasSubstr("items are not shown"));
+  EXPECT_THAT(known(), ElementsAre(alice + " 1"));
 }
 
 // [Mastodon: page 2 is 404; Pixelfed: HTTP 500 with the digest of nobody; tootik: an absent list]
@@ -333,6 +455,18 @@ TEST_F(Synchronisation, HashtagsThatAreMadeUpAreNotUndone) {
   EXPECT_EQ(counter("doubts"), 1);
 }
 
+// Anybody can write the mark of a node into a document, and list hashtags by the thousand.
+TEST_F(Synchronisation, WhoOnlySaysToBeANodeIsAStranger) {
+  const Author evil = make_node_author("https://evil.example");
+  internet.answers[evil.id + "/followers_synchronization"] = [&](const HttpCall& call) { return list(call); };
+  for (int i = 0; i < 300; ++i) listed.push_back(fmt::format("{}/tag/stranger{}", origin, i));
+  deliver_by(evil, {header_of(evil, hex_of(listed))});
+  settle(std::chrono::minutes(1));
+  EXPECT_EQ(counter("doubts"), 1);
+  EXPECT_EQ(counter("undone"), 0);
+  EXPECT_THAT(internet.posted_to(evil.inbox), IsEmpty());
+}
+
 // An administrator there has removed the node from Dora's followers; her own link here stands.
 TEST_F(Synchronisation, WhoForgetsTheNodeIsFollowedBackOnceMore) {
   config::Config people = config();
@@ -366,6 +500,36 @@ TEST_F(Synchronisation, WhoForgetsTheNodeIsFollowedBackOnceMore) {
   deliver(header(hex_of({})));
   EXPECT_EQ(followed(), 2);
   EXPECT_THAT(known(), IsEmpty());
+}
+
+// An administrator has ordered it: nobody else would ever follow it again.
+TEST_F(Synchronisation, AGroupThatForgetsTheNodeIsFollowedOnceMoreAndThenStillShown) {
+  EXPECT_TRUE(
+      run(stores->instances.save_own_follow({alice, dora.id, dora.inbox, alice + "/follow",
+                                             /*accepted=*/true, loop.wall_now() - std::chrono::hours(1)})));
+  start(config());
+  settle();
+  const auto followed = [&] {
+    return std::ranges::count_if(internet.posted_to(dora.inbox), [](const json::object& sent) {
+      return json::id_of(sent, "type") == "Follow";
+    });
+  };
+  deliver(header(hex_of({})));
+  ASSERT_EQ(followed(), 1);
+  EXPECT_THAT(known(), ElementsAre(alice + " 0"));
+  const json::object accept = {{"@context", "https://www.w3.org/ns/activitystreams"},
+                               {"id", dora.id + "/accepts/1"},
+                               {"type", "Accept"},
+                               {"actor", dora.id},
+                               {"object", internet.posted_to(dora.inbox).back()}};
+  EXPECT_EQ(post_signed(json::serialize(accept), dora).status, 202);
+  settle(std::chrono::minutes(20));
+  EXPECT_THAT(known(), ElementsAre(alice + " 1"));
+  deliver(header(hex_of({})));
+  EXPECT_EQ(followed(), 1);
+  EXPECT_THAT(known(), ElementsAre(alice + " 0"));
+  EXPECT_THAT(control("/instances").body,
+              HasSubstr(R"("style":"group","accepted":true,"followed_back":"waits")"));
 }
 
 // [FEP-8fcf: the id of a Follow that nobody knows; Mastodon makes one up]
@@ -409,6 +573,19 @@ TEST_F(Synchronisation, ACheckThatIsToldToRepairsAtOnce) {
   settle();
   EXPECT_THAT(known(), ElementsAre(alice + " 1", mallory + " 1"));
   EXPECT_THAT(undone(), ElementsAre(eve));
+}
+
+// Its server may show half of the list, or what it likes.
+TEST_F(Synchronisation, ACheckForgetsNothingByAListThatWasSignedOtherwise) {
+  know({alice, bob});
+  deliver(header(hex_of({alice, bob})));
+  listed = {alice};
+  const std::string body = json::serialize(json::object{{"actor", dora.id}, {"apply", true}});
+  EXPECT_THAT(control("/followers/check", body).body, HasSubstr(R"("doubt":"other_digest")"));
+  EXPECT_THAT(known(), ElementsAre(alice + " 1", bob + " 1"));
+  settle(instances::FollowerSync::kHeaderCounts);
+  EXPECT_THAT(control("/followers/check", body).body, HasSubstr(R"("repaired":true)"));
+  EXPECT_THAT(known(), ElementsAre(alice + " 1"));
 }
 
 TEST_F(Synchronisation, ACheckSaysWhyTheListCannotBeRead) {

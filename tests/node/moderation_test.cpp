@@ -68,6 +68,18 @@ TEST_F(Moderating, ABlockedDomainOrAuthorPublishesNothing) {
   expect_ignored(signed_request(alice, create_text(post, "Update")), "the author is blocked here");
 }
 
+TEST_F(Moderating, WhatWasDeniedByMistakeComesBackWithTheNextEdit) {
+  let_in_alice_of_elsewhere();
+  publish();
+  ASSERT_THAT(history("cats"), ElementsAre(post.uri));
+  admin("/instances/permit", {{"host", "friend.example"}, {"publishes", false}, {"receives", false}});
+  EXPECT_THAT(history("cats"), IsEmpty());
+  admin("/instances/permit", {{"host", "friend.example"}, {"publishes", true}, {"receives", true}});
+  EXPECT_EQ(post_signed(update_text(post), alice).status, 202);
+  settle();
+  EXPECT_THAT(history("cats"), ElementsAre(post.uri));
+}
+
 // A cut in the middle of a character made every answer that had the reason unreadable.
 TEST_F(Moderating, AReasonIsTakenWholeOrNotAtAll) {
   json::object wish = {{"kind", "domain"}, {"what", "u.example"}};
@@ -158,6 +170,18 @@ TEST_F(Moderating, WhoIsTurnedAwayByABlockIsToldAndMayComeBack) {
   EXPECT_THAT(rows("SELECT actor FROM followers"), ElementsAre(fan.id));
 }
 
+TEST_F(Moderating, WhoFellUnderABlockWhenTheNodeDiedGoesWithTheNextStart) {
+  follow();
+  run(stores->blocks.save_blocks({{federation::BlockKind::kDomain, "far.example", "spam", "admin", {}}}))
+      .value();
+  start(config());
+  settle();
+  EXPECT_THAT(rows("SELECT actor FROM followers"), IsEmpty());
+  const std::vector<json::object> told = internet.posted_to("https://far.example/inbox");
+  ASSERT_THAT(told, SizeIs(1));
+  EXPECT_EQ(json::id_of(told[0], "type"), "Reject");
+}
+
 TEST_F(Moderating, WhoUsesABlockedHashtagAsARelayIsToldAndTheRestStays) {
   const Author own = make_author("https://home.example/actor", "https://home.example/inbox");
   const std::string everybody = "https://www.w3.org/ns/activitystreams#Public";
@@ -230,6 +254,23 @@ TEST_F(Moderating, InstancesAreKeptApartAsTheyWish) {
   post.uri = "https://home.example/notes/3";
   publish();
   EXPECT_THAT(internet.posted_to("https://far.example/inbox"), SizeIs(1));
+}
+
+TEST_F(Moderating, WhoLiftsWhatKeepsNobodyApartIsToldWhatDoes) {
+  const auto wish = [](const char* host, const char* direction, const char* other) {
+    return json::object{{"host", host}, {"direction", direction}, {"other", other}};
+  };
+  admin("/separations/add", wish("a.example", "receive", "b.example"));
+  const auto refused = [&](const json::object& body) {
+    return json::text_of(admin("/separations/remove", body, 404), "message");
+  };
+  EXPECT_THAT(refused(wish("a.example", "send", "b.example")),
+              HasSubstr("there is one that a.example never receives posts of b.example"));
+  EXPECT_THAT(refused(wish("b.example", "send", "a.example")), HasSubstr("there is one that a.example"));
+  EXPECT_EQ(refused(wish("a.example", "receive", "c.example")),
+            "there is no rule that a.example never receives posts of c.example");
+  admin("/separations/remove", wish("a.example", "receive", "b.example"));
+  admin("/separations/remove", wish("a.example", "receive", "b.example"), 404);
 }
 
 TEST_F(Moderating, WhatWasToldBeforeInstancesWereKeptApartIsTakenBack) {
@@ -423,6 +464,23 @@ TEST_F(Moderating, DomainsAreTakenAsPeopleWriteThem) {
   admin("/blocks/add", {{"kind", "domain"}, {"what", " https://Bücher.example./ "}});
   EXPECT_THAT(control("/blocks").body, HasSubstr(R"("what":"xn--bcher-kva.example")"));
   admin("/blocks/remove", {{"kind", "domain"}, {"what", "bücher.example"}});
+}
+
+// Its administrator complains, and the node does refuse what comes from there.
+TEST_F(Moderating, WhatIsUnderABlockOfADomainIsLiftedWithThat) {
+  const auto refusal = [this](const std::string& kind, const std::string& what) {
+    return json::text_of(admin("/blocks/remove", {{"kind", kind}, {"what", what}}, 404), "message");
+  };
+  EXPECT_EQ(refusal("domain", "social.spam.example"), "social.spam.example is not blocked");
+  block("domain", "spam.example");
+  EXPECT_EQ(
+      refusal("domain", "social.spam.example"),
+      "social.spam.example is under the block of spam.example: tagring block remove domain spam.example");
+  EXPECT_THAT(refusal("author", "https://spam.example/users/u"),
+              HasSubstr("under the block of spam.example"));
+  admin("/blocks/remove", {{"kind", "domain"}, {"what", "spam.example"}});
+  admin("/blocks/import", {{"source", "tier0"}, {"text", "spam.example"}});
+  EXPECT_THAT(refusal("domain", "social.spam.example"), HasSubstr("next import of tier0"));
 }
 
 TEST_F(Moderating, BadRequestsChangeNothing) {
@@ -656,6 +714,20 @@ TEST_F(PuttingOff, WaitsForAServerThatIsAwayForAWeek) {
   internet.answers[post.uri] = [](const HttpCall&) { return with_status(503); };
   settle(std::chrono::days(8));
   EXPECT_THAT(waiting(), IsEmpty());
+}
+
+TEST_F(PuttingOff, WaitsForTheServerOfAnOldPostAsWell) {
+  settle(std::chrono::days(9));
+  publish_next();
+  publish_next();
+  ASSERT_THAT(waiting(), ElementsAre(post.uri));
+  internet.answers[post.uri] = [](const HttpCall&) { return with_status(503); };
+  settle(std::chrono::hours(3));
+  EXPECT_THAT(waiting(), ElementsAre(post.uri));
+  internet.answers.clear();
+  settle(std::chrono::minutes(15));
+  EXPECT_THAT(waiting(), IsEmpty());
+  EXPECT_THAT(history("cats"), SizeIs(4));
 }
 
 TEST_F(Moderating, AnEditByABlockedAuthorTakesHashtagsOutAndPutsNoneIn) {

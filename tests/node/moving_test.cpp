@@ -79,7 +79,9 @@ class MovingNode : public NodeTest {
 };
 
 TEST_F(MovingNode, EachActorSendsAMoveToEachInboxOfItsFollowersOnce) {
-  const Author pleroma = make_author("https://pleroma.example/relay", "https://pleroma.example/inbox");
+  Author pleroma = make_author("https://pleroma.example/relay", "https://pleroma.example/inbox");
+  pleroma.type = "Application";
+  internet.serve(pleroma);
   const Author other = make_node_author("https://tags.other.example");
   EXPECT_EQ(
       control("/instances/permit", R"({"host": "pleroma.example", "publishes": true, "receives": true})")
@@ -128,6 +130,16 @@ TEST_F(MovingNode, WebFingerAndThePagesSendPeopleOn) {
   by_server.target = "/tags/cats";
   by_server.headers.add("Accept", "application/activity+json");
   EXPECT_EQ(ask(by_server).headers.find("Location"), "/tag/cats");
+}
+
+TEST_F(MovingNode, FeedReadersAreToldTheNewAddress) {
+  EXPECT_EQ(get("/tags/cats.rss").status, 200);
+  move_well();
+  for (const char* feed : {"/tags/cats.rss", "/tags/%E7%8C%AB.atom"}) {
+    const HttpResponse answer = get(feed);
+    EXPECT_EQ(answer.status, 301) << feed;
+    EXPECT_EQ(answer.headers.find("Location"), kThere + feed);
+  }
 }
 
 TEST_F(MovingNode, ANodeThatDoesNotNameThisOneIsNotMovedTo) {
@@ -230,6 +242,14 @@ TEST_F(MovingNode, AMoveThatIsCalledOffIsSentToNobodyElse) {
   EXPECT_EQ(moved_to("/tag/cats"), "");
 }
 
+TEST_F(MovingNode, WhoCallsAMoveOffIsToldToRestartANodeThatHasLeftTheRings) {
+  move_well();
+  EXPECT_THAT(control("/move/cancel", "{}").body, HasSubstr("\"rejoins\":false"));
+  move_well();
+  EXPECT_EQ(control("/leave", "{}").status, 200);
+  EXPECT_THAT(control("/move/cancel", "{}").body, HasSubstr("\"rejoins\":true"));
+}
+
 TEST_F(MovingNode, RelaysAndGroupsAreNamedForTheirAdministrators) {
   const Author mastodon = make_author("https://else.example/actor", "https://else.example/inbox");
   EXPECT_EQ(post_signed(follow_text(mastodon, {kEverybody}), mastodon, "/inbox").status, 202);
@@ -283,6 +303,7 @@ TEST_F(LongMove, WhoStaysIsAskedAgainAndLetGoAfterThirtyDays) {
   EXPECT_THAT(moves_at(cid.inbox), SizeIs(2));
   EXPECT_TRUE(is_member());
   pass(Moving::kTerm);
+  settle(std::chrono::hours(1));  // until the date is believed
   EXPECT_THAT(types_at(cid.inbox), ElementsAre("Accept", "Move", "Move", "Reject"));
   EXPECT_THAT(types_at(mastodon.inbox), ElementsAre("Accept", "Reject"));
   EXPECT_THAT(followers(), IsEmpty());
@@ -291,6 +312,19 @@ TEST_F(LongMove, WhoStaysIsAskedAgainAndLetGoAfterThirtyDays) {
   settle(std::chrono::hours(3));
   EXPECT_FALSE(is_member());
   EXPECT_EQ(moved_to("/tag/cats"), kThere + "/tag/cats") << "its documents are still there";
+  EXPECT_THAT(control("/doctor").body, HasSubstr("it can be switched off"));
+}
+
+TEST_F(LongMove, NobodyIsLetGoByADateThatIsWrongAtTheStart) {
+  follow(cid, "cats");
+  move_well();
+  clock.set_skew(Moving::kTerm);
+  start(patient());
+  settle(std::chrono::minutes(3));
+  clock.set_skew(Duration::zero());
+  settle(std::chrono::hours(2));
+  EXPECT_THAT(followers(), ElementsAre("cats " + cid.id));
+  EXPECT_TRUE(is_member());
 }
 
 // Two nodes of one domain and network have the same IDs.
@@ -310,6 +344,9 @@ TEST_F(LongMove, WhoWouldStandInTheSamePlacesGetsThemAtOnce) {
   start(patient());
   settle(std::chrono::hours(1));
   EXPECT_FALSE(is_member());
+  EXPECT_EQ(get("/readyz").status, 200) << "it is as it should be";
+  EXPECT_THAT(control("/doctor").body,
+              AllOf(HasSubstr("leave it running until"), Not(HasSubstr("stop the node"))));
   EXPECT_THAT(control("/move/cancel", "{}").body, HasSubstr("\"rejoins\":true"));
   start(patient());
   settle(std::chrono::hours(1));

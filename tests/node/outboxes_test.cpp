@@ -65,6 +65,31 @@ class Outboxes : public NodeTest {
                                                 {"orderedItems", items}}));
     return post.uri;
   }
+  // An outbox of pages that begin with number 1.
+  void serve_paged() {
+    internet.serve(dora.id + "/outbox", json::serialize(json::object{{"id", dora.id + "/outbox"},
+                                                                     {"type", "OrderedCollection"},
+                                                                     {"first", dora.id + "/outbox?page=1"}}));
+  }
+  void page(int number, const std::vector<std::string>& posts, bool more) {
+    json::array items;
+    for (const std::string& uri : posts)
+      items.push_back(
+          json::object{{"id", uri + "#create"}, {"type", "Create"}, {"actor", dora.id}, {"object", uri}});
+    json::object document = {{"id", fmt::format("{}/outbox?page={}", dora.id, number)},
+                             {"type", "OrderedCollectionPage"},
+                             {"orderedItems", std::move(items)}};
+    if (more) document["next"] = fmt::format("{}/outbox?page={}", dora.id, number + 1);
+    internet.serve(json::id_of(document), json::serialize(document));
+  }
+  // By its server, as one that was written now.
+  void deliver(const PostText& post) {
+    json::object create = json::parse_object(create_text(post)).value();
+    create["object"].as_object()["published"] = to_rfc3339(loop.wall_now());
+    EXPECT_EQ(post_signed(json::serialize(create), dora).status, 202);
+  }
+  // What the node remembers of a reading that is not over.
+  std::vector<std::string> unread() { return rows("SELECT name FROM counters WHERE name LIKE 'outboxes%'"); }
   // Answers so, and otherwise from then on.
   void answer_until(WallTime then, const std::string& url, HttpResponse answer) {
     internet.answers[url] = [this, then, url, answer](const HttpCall&) -> Result<HttpResponse> {
@@ -119,17 +144,6 @@ TEST_F(Outboxes, WhatAPersonDeletedOrEditedMeanwhileIsLookedAt) {
 }
 
 TEST_F(Outboxes, AreReadBackToWhatIsKnownFromBefore) {
-  const auto page = [&](int number, const std::vector<std::string>& posts, bool more) {
-    json::array items;
-    for (const std::string& uri : posts)
-      items.push_back(
-          json::object{{"id", uri + "#create"}, {"type", "Create"}, {"actor", dora.id}, {"object", uri}});
-    json::object document = {{"id", fmt::format("{}/outbox?page={}", dora.id, number)},
-                             {"type", "OrderedCollectionPage"},
-                             {"orderedItems", std::move(items)}};
-    if (more) document["next"] = fmt::format("{}/outbox?page={}", dora.id, number + 1);
-    internet.serve(json::id_of(document), json::serialize(document));
-  };
   const std::string oldest = write("oldest", loop.wall_now());
   const std::string known = write("known", loop.wall_now());
   come_back();
@@ -138,22 +152,41 @@ TEST_F(Outboxes, AreReadBackToWhatIsKnownFromBefore) {
   const std::string first = write("first", loop.wall_now());
   const std::string second = write("second", loop.wall_now());
   const PostText delivered{.uri = write("delivered", loop.wall_now()), .author = dora.id, .tags = {"dogs"}};
-  internet.serve(dora.id + "/outbox", json::serialize(json::object{{"id", dora.id + "/outbox"},
-                                                                   {"type", "OrderedCollection"},
-                                                                   {"first", dora.id + "/outbox?page=1"}}));
+  serve_paged();
   page(1, {delivered.uri, second}, true);
   page(2, {first}, true);
   page(3, {known}, true);
   page(4, {oldest}, false);
   start(config_);
   // Its server still tries to deliver one: that is no end of what was missed.
-  json::object create = json::parse_object(create_text(delivered)).value();
-  create["object"].as_object()["published"] = to_rfc3339(loop.wall_now());
-  EXPECT_EQ(post_signed(json::serialize(create), dora).status, 202);
+  deliver(delivered);
   settle(std::chrono::minutes(2));
   EXPECT_THAT(history("dogs"), UnorderedElementsAre(oldest, known, first, second, delivered.uri));
   EXPECT_THAT(internet.sent_to(dora.id + "/outbox?page=3"), SizeIs(1));
   EXPECT_THAT(internet.sent_to(dora.id + "/outbox?page=4"), IsEmpty());
+}
+
+TEST_F(Outboxes, ARestartWhileTheyAreReadLosesNothingThatWasMissed) {
+  const std::string known = write("known", loop.wall_now());
+  come_back();
+  EXPECT_THAT(unread(), IsEmpty());
+  settle(std::chrono::minutes(1));  // away
+  const std::string missed = write("missed", loop.wall_now());
+  const PostText delivered{.uri = write("delivered", loop.wall_now()), .author = dora.id, .tags = {"dogs"}};
+  page(1, {delivered.uri}, true);
+  page(2, {missed}, true);
+  page(3, {known}, false);
+  internet.documents[dora.id + "/outbox"] = with_status(503);
+  start(config_);
+  settle(std::chrono::seconds(30));
+  deliver(delivered);
+  start(config_);  // before it was asked
+  come_back();     // and while it is asked again
+  EXPECT_THAT(history("dogs"), UnorderedElementsAre(known, delivered.uri));
+  serve_paged();
+  come_back();
+  EXPECT_THAT(history("dogs"), UnorderedElementsAre(known, missed, delivered.uri));
+  EXPECT_THAT(unread(), IsEmpty());
 }
 
 // None of these is the usual one; each is allowed.
@@ -355,6 +388,23 @@ TEST_F(Outboxes, AreReadWhenTheNodeIsBackOnItsRingFromWhichItWasCutOff) {
   meet();
   settle(std::chrono::minutes(3));
   EXPECT_THAT(history("dogs"), ElementsAre(missed));
+  EXPECT_THAT(unread(), IsEmpty());
+  // A reading may come to its end while the node is cut off again.
+  HttpResponse& outbox = internet.documents[dora.id + "/outbox"];
+  outbox = with_status(503);
+  cut_off(std::chrono::minutes(5));
+  meet();
+  settle(std::chrono::minutes(3));
+  EXPECT_THAT(unread(), SizeIs(1));
+  cut_off(std::chrono::minutes(2));
+  outbox = with_status(404);
+  settle(std::chrono::minutes(20));
+  EXPECT_THAT(unread(), SizeIs(1)) << "for who starts it before it is back";
+  const std::string later = write("later", loop.wall_now());
+  meet();
+  settle(std::chrono::minutes(3));
+  EXPECT_THAT(history("dogs"), UnorderedElementsAre(missed, later));
+  EXPECT_THAT(unread(), IsEmpty());
 }
 
 TEST_F(Outboxes, OfWhomTheNodeDoesNotFollowNothingIsRead) {

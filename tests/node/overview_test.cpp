@@ -52,6 +52,15 @@ TEST_F(OverviewTest, LoggingOutEndsEverySession) {
   EXPECT_EQ(status_with(second), 401);
 }
 
+TEST_F(OverviewTest, WhoOpensManySessionsEndsNobodyElses) {
+  const std::string first = log_in();
+  for (std::size_t i = 0; i <= administrators::Logins::kMax; ++i)
+    EXPECT_EQ(control("/login", R"({"name":"script"})").status, 200);
+  EXPECT_EQ(status_with(first), 200);
+  EXPECT_EQ(json::parse_object(control("/logout", R"({"name":"script"})").body)->at("closed"),
+            json::value(administrators::Logins::kMax));
+}
+
 TEST_F(OverviewTest, TheOldestLoginMakesRoom) {
   const std::string first = log_in();
   for (std::size_t i = 1; i < administrators::Logins::kMax; ++i) static_cast<void>(log_in());

@@ -84,6 +84,20 @@ class PartialCollection : public NodeTest {
   int status_for(const Author& author, const std::string& target) {
     return ask(signed_get(author, target)).status;
   }
+  // People may follow the node's actor, and far.example uses it as a relay of #cats. The configuration.
+  config::Config let_far_relay() {
+    config::Config people = config();
+    people.people = true;
+    people.open = true;
+    start(people);
+    settle();
+    const Author instance = make_author("https://far.example/actor", kFarInbox);
+    const std::string everybody = "https://www.w3.org/ns/activitystreams#Public";
+    EXPECT_EQ(post_signed(follow_text(instance, {everybody}), instance).status, 202);
+    settle();
+    EXPECT_EQ(control("/instances/subscribe", R"({"host":"far.example","tags":["cats"]})").status, 200);
+    return people;
+  }
 };
 
 const std::string kCats = "/tag/cats/followers_synchronization";
@@ -136,20 +150,13 @@ TEST_F(PartialCollection, AServerWhereNobodyFollowsGetsTheDigestOfNobody) {
 
 // [FEP-8fcf: an actor that everybody follows is the case that it is recommended for]
 TEST_F(PartialCollection, WhoUsesTheNodeAsARelayGetsTheDigestOfWhoFollowsItsActor) {
-  config::Config people = config();
-  people.people = true;
-  people.open = true;
-  start(people);
-  settle();
-  const Author instance = make_author("https://far.example/actor", kFarInbox);
-  const std::string everybody = "https://www.w3.org/ns/activitystreams#Public";
-  EXPECT_EQ(post_signed(follow_text(instance, {everybody}), instance).status, 202);
-  settle();
-  EXPECT_EQ(control("/instances/subscribe", R"({"host":"far.example","tags":["cats"]})").status, 200);
+  const config::Config people = let_far_relay();
   publish(create_text(post));
   EXPECT_THAT(digests_at(kFarInbox), ElementsAre(kZeros));
   // A person, and a LitePub relay.
   Author relay = make_author("https://far.example/relay", kFarInbox);
+  relay.type = "Application";
+  internet.serve(relay);
   for (const Author& follower : {fan, relay})
     EXPECT_EQ(post_signed(follow_text(follower, {origin + "/actor"}), follower).status, 202);
   start(people);
@@ -233,15 +240,40 @@ TEST_F(PartialCollection, AfterARestartServersAreToldWhoFollowsTheNodesActorTher
   EXPECT_EQ(json::id_of(update, "actor"), origin + "/actor");
 }
 
-TEST_F(PartialCollection, AFormerServerThatIsGoneIsToldOnce) {
+// Its proxy answers so while it is restarted, too.
+TEST_F(PartialCollection, AFormerServerThatDoesNotTakeItIsToldAgainHoursLater) {
+  int answer = 202;
+  internet.answers[kFarInbox] = [&](const HttpCall&) { return with_status(answer); };
+  for (const int status : {403, 404, 410, 503}) {
+    SCOPED_TRACE(status);
+    follow(fan, "cats");
+    unfollow(fan, "cats");
+    internet.calls.clear();
+    answer = status;
+    start(config());
+    settle(subscriber::HashtagFollowers::kRemindAfter + std::chrono::minutes(1));
+    EXPECT_THAT(digests_at(kFarInbox), ElementsAre(kZeros));
+    answer = 202;
+    settle(subscriber::HashtagFollowers::kRemindAgain[0]);
+    EXPECT_THAT(digests_at(kFarInbox), ElementsAre(kZeros, kZeros));
+    start(config());
+    settle(subscriber::HashtagFollowers::kRemindAfter + std::chrono::minutes(1));
+    EXPECT_THAT(digests_at(kFarInbox), ElementsAre(kZeros, kZeros, kZeros)) << "after each start";
+  }
+}
+
+TEST_F(PartialCollection, AFormerServerThatIsGoneForAWeekIsToldNoMore) {
   follow(fan, "cats");
   unfollow(fan, "cats");
   internet.answers[kFarInbox] = [](const HttpCall&) { return with_status(410); };
-  for (int i = 0; i < 2; ++i) {
-    start(config());
-    settle(subscriber::HashtagFollowers::kRemindAfter + std::chrono::minutes(1));
-  }
-  EXPECT_THAT(digests_at(kFarInbox), ElementsAre(kZeros));
+  start(config());
+  settle(subscriber::HashtagFollowers::kRemindAgain.back() + std::chrono::minutes(1));
+  EXPECT_THAT(digests_at(kFarInbox), SizeIs(1 + subscriber::HashtagFollowers::kRemindAgain.size()));
+  EXPECT_THAT(rows("SELECT authority FROM former_servers"), IsEmpty());
+  internet.calls.clear();
+  start(config());
+  settle(subscriber::HashtagFollowers::kRemindAfter + std::chrono::minutes(1));
+  EXPECT_THAT(digests_at(kFarInbox), IsEmpty());
 }
 
 // --- for the administrator ---------------------------------------------------------------------------------
@@ -265,7 +297,7 @@ TEST_F(PartialCollection, ACheckOfAServerSaysWhoFollowsAndWhatBecameOfHeaderAndL
   EXPECT_EQ(status_for(fan, kCats), 200);
   report = check();
   EXPECT_EQ(report.at("fetch").at("status"), json::value(200));
-  EXPECT_THAT(json::serialize(report.at("problems")), HasSubstr("it knew of other followers"));
+  EXPECT_EQ(report.at("problems"), json::value(json::array())) << "it is how servers look whether both agree";
 }
 
 TEST_F(PartialCollection, ACheckOfAServerTellsOneFailureFromAnother) {
@@ -287,6 +319,56 @@ TEST_F(PartialCollection, ACheckOfAServerSaysThatItsLastFollowerWasLost) {
   EXPECT_THAT(control("/followers/check", body).body, HasSubstr(R"("problems":[])"));
   EXPECT_EQ(control("/blocks/add", R"({"kind":"domain","what":"far.example","reason":"spam"})").status, 200);
   EXPECT_THAT(control("/followers/check", body).body, HasSubstr("it may not know"));
+}
+
+TEST_F(PartialCollection, ACheckOfAServerWhoseLastFollowerLeftSaysThatAllIsWell) {
+  follow(fan, "cats");
+  publish(create_text(post));
+  follow(pal, "cats");
+  unfollow(fan, "cats");
+  unfollow(pal, "cats");
+  const std::string body = R"({"tag":"cats","server":"far.example"})";
+  EXPECT_THAT(control("/followers/check", body).body, HasSubstr(R"("problems":[])"));
+}
+
+// One left, and the other was turned away: of that one the server may not know.
+TEST_F(PartialCollection, ACheckOfAServerSaysThatOneWasTurnedAwayBeforeTheLastOneLeft) {
+  follow(fan, "cats");
+  follow(pal, "cats");
+  publish(create_text(post));
+  EXPECT_EQ(control("/blocks/add",
+                    json::serialize(json::object{{"kind", "author"}, {"what", pal.id}, {"reason", "spam"}}))
+                .status,
+            200);
+  const std::string body = R"({"tag":"cats","server":"far.example"})";
+  EXPECT_THAT(control("/followers/check", body).body, HasSubstr(R"("problems":[])")) << "a post will say so";
+  unfollow(fan, "cats");
+  EXPECT_THAT(control("/followers/check", body).body, HasSubstr("it may not know"));
+}
+
+// The answer to a header that names who is turned away comes while that is written.
+TEST_F(PartialCollection, ACheckOfAServerSaysThatAFollowerOfTheNodeWasLostAtThatMoment) {
+  let_far_relay();
+  const std::string block = json::serialize(json::object{{"kind", "author"}, {"what", fan.id}});
+  internet.delays[kFarInbox] = std::chrono::seconds(1);
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_EQ(post_signed(follow_text(fan, {origin + "/actor"}), fan).status, 202);
+    settle(std::chrono::seconds(5));
+    internet.calls.clear();
+    post.uri += "0";
+    EXPECT_EQ(post_signed(create_text(post), alice).status, 202);
+    for (int ms = 0; digests_at(kFarInbox).empty() && ms < 5'000; ++ms) loop.run_for(Duration(1));
+    ASSERT_THAT(digests_at(kFarInbox), testing::Contains(digest_of({fan.id})));
+    loop.run_for(Duration(1'000 - i * 25));
+    database_pause = Duration(50);
+    EXPECT_EQ(control("/blocks/add", block).status, 200);
+    database_pause = Duration::zero();
+    settle(std::chrono::seconds(5));
+    EXPECT_THAT(control("/followers/check", R"({"server":"far.example"})").body, HasSubstr("it may not know"))
+        << i;
+    EXPECT_EQ(control("/blocks/remove", block).status, 200);
+    settle();
+  }
 }
 
 TEST_F(PartialCollection, AServerWhereNobodyFollowsAnyMoreIsKnownAfterARestart) {
@@ -696,6 +778,13 @@ TEST_F(LongList, IsOfOneMomentWhileItIsRead) {
   EXPECT_EQ(read(kCats), ids);
 }
 
+// The header of a second post has the digest of its own time.
+TEST_F(LongList, IsOfTheMomentWhenItsRootWasAskedForLast) {
+  (void)run(partials.answer(signed_get(fan, kCats)));
+  add(100);
+  EXPECT_EQ(read(kCats), ids);
+}
+
 TEST_F(LongList, APageThatIsAskedForLateIsOfItsOwnTime) {
   read(kCats);
   add(100);
@@ -712,19 +801,58 @@ TEST_F(LongList, ThatIsTooLongHasNoHeaderAndIsNotShown) {
   EXPECT_EQ(partials.too_long(), 1U);
 }
 
-TEST_F(LongList, OnlyAFewAreKept) {
-  for (int server = 0; server < 10; ++server) {
-    const std::string base = fmt::format("https://far{}.example", server);
-    for (int i = 0; i < 30; ++i) {
-      followers.add({"cats"_tag, fmt::format("{}/users/{:04}{}", base, i, std::string(400, 'x')),
-                     base + "/inbox", "", delivery::Via::kBoost, 0});
-    }
-    const Author reader = make_author(base + "/users/reader");
-    EXPECT_EQ(run(partials.answer(signed_get(reader, kCats))).status, 200);
-    const HttpResponse page = run(partials.answer(signed_get(reader, kCats + "/2")));
-    EXPECT_THAT(page.body, HasSubstr(base + "/users/"));
+class LongListOfMany : public LongList {
+ protected:
+  static std::string server(int i) { return fmt::format("https://far{}.example", i); }
+  void add_at(int i, int user) {
+    followers.add({"cats"_tag, fmt::format("{}/users/{:04}{}", server(i), user, std::string(400, 'x')),
+                   server(i) + "/inbox", "", delivery::Via::kBoost, 0});
   }
-  EXPECT_EQ(read(kCats), ids);
+  LongListOfMany() {
+    for (int i = 0; i < kServers; ++i) {
+      for (int user = 0; user < 30; ++user) add_at(i, user);
+      readers.push_back(make_author(server(i) + "/users/reader"));
+      lists.emplace_back(origin + kCats);
+    }
+  }
+  // Each reads the next document of the list.
+  void read_on(delivery::PartialCollections& from) {
+    for (int i = 0; i < kServers; ++i) {
+      const auto at = static_cast<std::size_t>(i);
+      const std::string target = lists[at].next()->substr(origin.size());
+      lists[at].take(run(from.answer(signed_get(readers[at], target))).body);
+    }
+  }
+
+  static constexpr int kServers = 10;
+  std::vector<Author> readers;
+  std::vector<followers::Listing> lists;
+};
+
+TEST_F(LongListOfMany, IsOfOneMomentForEachWhileAllReadAtOnce) {
+  read_on(partials);
+  read_on(partials);
+  for (int i = 0; i < kServers; ++i) add_at(i, 100);
+  while (lists[0].next() != nullptr) read_on(partials);
+  for (const followers::Listing& list : lists) {
+    ASSERT_TRUE(list.items()) << list.problem();
+    EXPECT_THAT(*list.items(), SizeIs(30));
+  }
+}
+
+TEST_F(LongListOfMany, IsReadWithoutRoomToKeepIt) {
+  delivery::PartialCollections few{
+      {.enabled = true, .documents = {.bytes_max = 14'000, .pages_max = 10}, .snapshot_bytes_max = 30'000},
+      followers,
+      identity,
+      authenticator,
+      observer,
+      runtime};
+  while (lists[0].next() != nullptr) read_on(few);
+  for (const followers::Listing& list : lists) {
+    ASSERT_TRUE(list.items()) << list.problem();
+    EXPECT_THAT(*list.items(), SizeIs(30));
+  }
 }
 
 }  // namespace

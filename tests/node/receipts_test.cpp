@@ -56,6 +56,17 @@ class ReceiptsTest : public NodeTest {
     return run(stores->history.digests({everything}, 0)).value().front();
   }
 
+  // Somebody told this node, which lacks the post.
+  void hear_removal(int number, unsigned part = 0) {
+    ASSERT_TRUE(run(stores->history.put({{{"cats"_tag, part},
+                                          post(number).uri,
+                                          post(number).author,
+                                          date(),
+                                          true,
+                                          false,
+                                          storage::kBeforeAll}})));
+  }
+
   struct Proven {
     storage::Head head;
     PostState state;
@@ -155,6 +166,39 @@ TEST_F(ReceiptsTest, AHeadNamesWhatTheOwnerTookAndItsServerDenied) {
   EXPECT_EQ(prove(2).state, PostState::kLive);
 }
 
+TEST_F(ReceiptsTest, AHeadNamesNoRemovalThatItsOwnerHasOnlyHeard) {
+  send("Add", "/storage", {post(1), post(3)});
+  ASSERT_TRUE(run(stores->history.correct("cats"_tag, post(3).uri, std::nullopt, true)));
+  hear_removal(2);
+  hear_removal(3);
+  EXPECT_EQ(prove(2).state, PostState::kAbsent);
+  EXPECT_EQ(prove(3).state, PostState::kCorrected) << "whatever was heard since";
+  EXPECT_EQ(prove(1).state, PostState::kLive);
+  EXPECT_EQ(prove(1).head.size, 2U);
+  send("Remove", "/storage", {post(2)});  // which changes no digest
+  settle(std::chrono::minutes(1));
+  EXPECT_EQ(prove(2).state, PostState::kRemoved);
+  EXPECT_EQ(prove(2).head.size, 3U);
+}
+
+// Anybody may place one there, and each question would cost the whole hour.
+TEST_F(ReceiptsTest, AnHourWithRemovalsThatWereOnlyHeardIsReadOnceAMinute) {
+  send("Add", "/storage", {post(1)});
+  hear_removal(2);
+  const WallTime read_at = prove(2).head.at;
+  const storage::Receipt taken = receipt_in(send("Add", "/storage", {post(2)}));
+  send("Remove", "/storage", {post(2)});
+  const Proven before = prove(2);
+  EXPECT_EQ(before.head.at, read_at) << "the digest is as it was";
+  EXPECT_LT(before.head.at, taken.at) << "so that it breaks no promise";
+  send("Add", "/storage", {post(3)});
+  EXPECT_EQ(prove(3).state, PostState::kLive) << "what changes shows at once";
+  hear_removal(4);
+  const WallTime again = prove(4).head.at;
+  settle(std::chrono::minutes(2));
+  EXPECT_GT(prove(4).head.at, again);
+}
+
 TEST_F(ReceiptsTest, ATakeDownHidesThePostAndShowsTheReason) {
   send("Add", "/storage", {post(1), post(2)});
   const storage::HourDigest before = digest();
@@ -236,6 +280,13 @@ TEST_F(DividedReceiptsTest, APostFromBeforeTheDivisionIsSignedForThePartitionWhe
   EXPECT_TRUE(is_for(receipt_in(again), {moved}));
   EXPECT_EQ(prove(in_upper, moved.partition.number).state, PostState::kLive);
   EXPECT_EQ(prove(in_upper, 32).state, PostState::kLive);
+}
+
+TEST_F(DividedReceiptsTest, APostThatIsTooOldIsNotSignedForWhereItsRemovalWasOnlyHeard) {
+  send("Add", "/storage", {post(in_upper)});
+  ASSERT_TRUE(run(stores->history.let_go({"cats"_tag, 32}, 1, date() + std::chrono::hours(48))));
+  hear_removal(in_upper);
+  EXPECT_FALSE(send("Add", "/storage", {post(in_upper)}).contains("receipt"));
 }
 
 TEST_F(DividedReceiptsTest, EachPartitionHasHeadsOfItsOwn) {

@@ -8,6 +8,7 @@
 namespace tagring::node {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -149,6 +150,31 @@ TEST_F(Relaying, APleromaIsAcceptedAndFollowedBack) {
                                {"object", back}};
   EXPECT_EQ(post_signed(json::serialize(accept), pleroma).status, 202);
   EXPECT_THAT(rows("SELECT object||' '||accepted FROM own_follows"), ElementsAre(pleroma.id + " 1"));
+}
+
+TEST_F(Relaying, WhoWasAcceptedWhenTheNodeDiedIsFollowedBackWhenItIsAllowedAgain) {
+  allow("pleroma.example");
+  add_relay(pleroma, origin + "/actor");
+  run(stores->instances.drop_own_follow(origin + "/actor", pleroma.id)).value();
+  start(config());
+  settle();
+  allow("pleroma.example");
+  EXPECT_THAT(rows("SELECT object FROM own_follows"), ElementsAre(pleroma.id));
+}
+
+TEST_F(Relaying, WhoWasDeniedWhenTheNodeDiedIsTurnedAwayByTheNextStart) {
+  allow("social.example");
+  allow("pleroma.example");
+  add_relay(mastodon, kEverybody);
+  add_relay(pleroma, origin + "/actor");
+  subscribe("pleroma.example", {"cats"});
+  run(stores->instances.permit({"social.example", false, false})).value();
+  run(stores->instances.permit({"pleroma.example", /*publishes=*/true, /*receives=*/false})).value();
+  start(config());
+  settle();
+  EXPECT_THAT(types_at(mastodon.inbox), ElementsAre("Accept", "Reject"));
+  EXPECT_THAT(rows("SELECT actor FROM links"), ElementsAre(pleroma.id));
+  EXPECT_THAT(rows("SELECT actor FROM followers"), IsEmpty());
 }
 
 // "Remove from followers", which Mastodon says by a Reject and others by a Remove.
@@ -370,12 +396,13 @@ TEST_F(Relaying, WhoRejectsTheFollowThatTheNodeSentBackIsFollowedNoMore) {
 TEST_F(Relaying, AFollowIsUndoneByItsIdAlone) {
   allow("social.example");
   const Author bob = make_author("https://social.example/users/bob", "https://social.example/inbox");
-  const auto undo = [&](const Author& by, const std::string& id) {
+  const auto undo = [&](const Author& by, const std::string& id, bool with_type = false) {
+    const json::object typed = {{"type", "Follow"}, {"id", id}};
     const json::object text = {{"@context", "https://www.w3.org/ns/activitystreams"},
                                {"id", id + "/undo"},
                                {"type", "Undo"},
                                {"actor", by.id},
-                               {"object", id}};
+                               {"object", with_type ? json::value(typed) : json::value(id)}};
     EXPECT_EQ(post_signed(json::serialize(text), by).status, 202);
     settle();
   };
@@ -389,7 +416,9 @@ TEST_F(Relaying, AFollowIsUndoneByItsIdAlone) {
   undo(bob, cats);
   EXPECT_THAT(rows("SELECT tag FROM followers"), ElementsAre("dogs"));
   EXPECT_THAT(rows("SELECT actor FROM links"), ElementsAre(mastodon.id));
-  undo(mastodon, relay);
+  undo(bob, dogs, /*with_type=*/true);
+  EXPECT_THAT(rows("SELECT tag FROM followers"), IsEmpty());
+  undo(mastodon, relay, /*with_type=*/true);
   EXPECT_THAT(rows("SELECT actor FROM links"), IsEmpty());
 }
 
@@ -608,6 +637,29 @@ TEST_F(Relaying, WhatADeniedInstancePublishedIsTakenBack) {
   EXPECT_THAT(history("cats"), SizeIs(2)) << "it publishes no more";
   allow("home.example", /*publishes=*/false, /*receives=*/false);
   EXPECT_THAT(history("cats"), ElementsAre(hers.uri));
+}
+
+TEST_F(Relaying, WhatADeniedInstancePublishedIsTakenBackOnceItCanBeWritten) {
+  publish(create_text(post));
+  for (const char* table : {"posts", "outbox"}) {  // it cannot be read, or not be withdrawn
+    allow("home.example");
+    post.uri += "0";
+    publish(create_text(post));
+    EXPECT_THAT(history("cats"), Contains(post.uri));
+    const auto rename = [&](const char* format) {
+      const auto job = [text = fmt::format(fmt::runtime(format), table)](sql::Connection& db) {
+        return db.execute(text.c_str());
+      };
+      ASSERT_TRUE(run(stores->database->write(job)));
+    };
+    rename("ALTER TABLE {0} RENAME TO {0}_elsewhere");
+    allow("home.example", /*publishes=*/false, /*receives=*/false);
+    settle(std::chrono::minutes(5));
+    EXPECT_THAT(history("cats"), Contains(post.uri));
+    rename("ALTER TABLE {0}_elsewhere RENAME TO {0}");
+    settle(std::chrono::minutes(2));
+    EXPECT_THAT(history("cats"), IsEmpty());
+  }
 }
 
 TEST_F(Relaying, ServersOfPeopleWhoFollowAreListedAndThoseThatRefuseEverythingAreSaidTo) {

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <set>
 
+#include "health/metrics.hpp"
 #include "node/fixture.hpp"
 
 namespace tagring::node {
@@ -76,6 +77,16 @@ TEST_F(Reporting, TheNodesActorAndSingleObjectsCanBeReportedToo) {
   const json::array objects = {origin + "/tag/cats", json::object{{"type", "Note"}, {"id", post.uri}}};
   EXPECT_EQ(post_signed(flag(server, "2", objects), server).status, 202);
   EXPECT_EQ(reports().front().as_object().at("about").as_array().at(1), json::value(post.uri));
+}
+
+TEST_F(Reporting, WhatOfThisNodeIsNamedAfterThousandsOfOthersIsKeptFirst) {
+  json::array objects;
+  for (int i = 0; i < 9'999; ++i) objects.emplace_back(fmt::format("https://home.example/notes/{}", i));
+  objects.emplace_back(origin + "/tag/cats");
+  EXPECT_EQ(post_signed(flag(server, "1", objects), server).status, 202);
+  const json::array about = reports().front().as_object().at("about").as_array();
+  EXPECT_THAT(about, SizeIs(reports::Reports::kAboutMax));
+  EXPECT_EQ(about.front(), json::value(origin + "/tag/cats"));
 }
 
 TEST_F(Reporting, AReportAboutOthersIsNotKept) {
@@ -230,6 +241,25 @@ TEST_F(Reporting, AfterOnePostThatIsGoneTheOthersAreHandedOnAllTheSame) {
   EXPECT_EQ(reports().front().as_object().at("forwarded"), json::value(json::array{second.uri}));
 }
 
+TEST_F(Reporting, TheFiguresSaySinceWhenTheOldestOneWaits) {
+  const auto shown = [this] { return health::to_metrics(status()); };
+  const auto oldest = [this] { return json::get_int(status(), "reports_oldest").value_or(0); };
+  EXPECT_THAT(shown(), Not(HasSubstr("tagring_reports_oldest_seconds")));
+  EXPECT_EQ(complain("1"), 202);
+  const std::int64_t first = oldest();
+  EXPECT_THAT(shown(), HasSubstr(fmt::format("\ntagring_reports_oldest_seconds {}\n", first)));
+  settle(std::chrono::hours(1));
+  EXPECT_EQ(complain("2"), 202);
+  EXPECT_EQ(oldest(), first);
+  admin("/reports/close", {{"id", reports().back().as_object().at("id")}});
+  const std::int64_t second = oldest();
+  EXPECT_GE(second, first + 3'600) << "one that was closed soon does not make the next one old";
+  start(config());
+  EXPECT_EQ(oldest(), second);
+  admin("/reports/close", {{"id", reports().front().as_object().at("id")}});
+  EXPECT_THAT(shown(), Not(HasSubstr("tagring_reports_oldest_seconds")));
+}
+
 TEST_F(Reporting, WhatCannotBeHandedOnIsSaid) {
   EXPECT_EQ(post_signed(flag(server, "1", json::value(origin + "/tag/cats")), server).status, 202);
   const json::value id = reports().front().as_object().at("id");
@@ -237,6 +267,7 @@ TEST_F(Reporting, WhatCannotBeHandedOnIsSaid) {
     return std::string(admin("/reports/forward", body, status).at("message").as_string());
   };
   EXPECT_THAT(refused({{"id", id}}, 400), HasSubstr("tagring report forward 1 URI"));
+  EXPECT_THAT(refused({{"id", id}, {"uri", ""}}, 400), HasSubstr("'uri' is empty")) << "and means not all";
   EXPECT_THAT(refused({{"id", id}, {"uri", "not a URL"}}, 400), HasSubstr("'not a URL' is not the URL"));
   EXPECT_THAT(refused({{"id", id}, {"uri", origin + "/tag/cats"}}, 400), HasSubstr("somebody's post"));
   EXPECT_THAT(refused({{"id", id}, {"uri", post.uri}}, 404), Not(IsEmpty()));

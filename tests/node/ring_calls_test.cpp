@@ -190,6 +190,18 @@ TEST_F(RingCalls, ACandidateThatDoesNotAnswerIsNoPredecessor) {
   }
 }
 
+TEST_F(RingCalls, WhoSpeaksForItselfIsCalledWhateverOthersHaveSaid) {
+  const ring::Contact peer = honest_contact();
+  envelope.request.body = ring::Notify{peer};
+  for (const char* from : {"2001:db8:7::1", "2001:db8:7::1", "2001:db8:2::98", "2001:db8:2::99"}) {
+    HttpRequest notify = request(encode(envelope));
+    notify.peer = *IpAddress::parse(from);
+    EXPECT_EQ(ask(std::move(notify)).status, 200);
+    loop.run_for(std::chrono::milliseconds(50));
+  }
+  EXPECT_THAT(internet.sent_to(peer.origin() + std::string(overlay::RingService::kPath)), SizeIs(2));
+}
+
 TEST_F(RingCalls, WhoDoesNotAnswerIsNotCalledForEachWhoNamesThem) {
   ring::Contact peer = honest_contact();
   const auto notify = [&] {

@@ -15,6 +15,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::SizeIs;
 
 class Following : public NodeTest {
@@ -90,6 +91,49 @@ TEST_F(Following, NothingIsAnnouncedToAServerBeforeItsFollowIsAccepted) {
     settle(status == 404 ? std::chrono::minutes(0) : std::chrono::hours(2));
     EXPECT_THAT(types_at(inbox), ElementsAre("Announce")) << status;
   }
+}
+
+TEST_F(Following, WhatIsPostedWhileAFollowIsWrittenIsAnnouncedAfterItsAccept) {
+  const auto position_of = [&](const std::string& url) {
+    return std::ranges::find(internet.calls, url, [](const HttpCall& call) { return call.url.text(); });
+  };
+  int announced = 0;
+  for (int i = 0; i < 20; ++i) {
+    const std::string server = fmt::format("https://far{}.example", i);
+    const std::string tag = fmt::format("cats{}", i);
+    const Author other = make_author(server + "/users/fan", server + "/inbox");
+    database_pause = Duration(200);
+    boost::asio::co_spawn(loop.executor(kOwner),
+                          node->answer(signed_request(other, follow_text(other, {tag_actor(tag)}))),
+                          boost::asio::detached);
+    loop.run_for(i * Duration(100));
+    post.uri += "0";
+    post.tags = {tag};
+    publish(create_text(post));
+    settle(std::chrono::minutes(1));
+    database_pause = Duration::zero();
+    if (position_of(other.shared_inbox) == internet.calls.end()) continue;
+    ++announced;
+    EXPECT_LT(position_of(other.inbox), position_of(other.shared_inbox)) << i;
+  }
+  EXPECT_GT(announced, 0);
+}
+
+TEST_F(Following, WhatWaitsForAnAcceptHoldsUpNoOtherHashtag) {
+  const std::string inbox = "https://far.example/inbox";
+  follow(make_author("https://far.example/users/other", inbox), "dogs");
+  internet.answers[fan.inbox] = [](const HttpCall&) { return with_status(503); };
+  follow(fan, "cats");
+  for (int i = 0; i < 4; ++i) {
+    post.uri += "0";
+    publish(create_text(post));
+  }
+  settle(std::chrono::minutes(20));
+  EXPECT_THAT(types_at(inbox), IsEmpty());
+  post.uri += "0";
+  post.tags = {"dogs"};
+  publish(create_text(post));
+  EXPECT_THAT(types_at(inbox), ElementsAre("Announce"));
 }
 
 TEST_F(Following, AnUndoEndsItAndTheNodeWantsTheTagNoMore) {
@@ -180,6 +224,33 @@ TEST_F(Following, AfterAWeekAnInboxThatDoesNotAnswerIsGivenUp) {
   EXPECT_THAT(rows("SELECT inbox FROM letters"), IsEmpty());
   EXPECT_THAT(rows("SELECT uri FROM feed"), IsEmpty());
   EXPECT_TRUE(node->is_idle());
+}
+
+TEST_F(Following, AClockThatIsSetToAnotherDayAndBackGivesNothingUp) {
+  internet.answers[fan.inbox] = [](const HttpCall&) { return with_status(503); };
+  follow(fan, "cats");
+  settle(std::chrono::hours(1));
+  clock.set_skew(std::chrono::days(8));
+  settle(std::chrono::minutes(30));
+  clock.set_skew(Duration::zero());
+  settle(std::chrono::minutes(30));
+  EXPECT_THAT(rows("SELECT inbox FROM letters"), SizeIs(1));
+  internet.answers.erase(fan.inbox);
+  settle(std::chrono::minutes(30));
+  EXPECT_THAT(rows("SELECT inbox FROM letters"), IsEmpty());
+  EXPECT_EQ(types_at(fan.inbox).back(), "Accept");
+}
+
+// As of a machine whose battery is empty, until it has asked for the date.
+TEST_F(Following, AClockThatIsWrongAtTheStartGivesNothingUp) {
+  internet.answers[fan.inbox] = [](const HttpCall&) { return with_status(503); };
+  follow(fan, "cats");
+  clock.set_skew(std::chrono::days(8));
+  start(config());
+  settle(std::chrono::minutes(3));
+  clock.set_skew(Duration::zero());
+  settle(std::chrono::hours(1));
+  EXPECT_THAT(rows("SELECT inbox FROM letters"), SizeIs(1));
 }
 
 // --- announcements -----------------------------------------------------------------------------------------
@@ -437,6 +508,25 @@ TEST_F(Following, AnUndoThatOvertakesItsFollowEndsItWhenItComes) {
   }
 }
 
+TEST_F(Following, AnUndoThatOvertakesItsFollowCountsUntilThatIsAnswered) {
+  const auto write = [&](const char* statement) {
+    const auto execute = [statement](sql::Connection& db) { return db.execute(statement); };
+    ASSERT_TRUE(run(stores->database->write(execute)));
+  };
+  const std::string text = follow_text(fan, {tag_actor("cats")});
+  json::object undo = json::parse_object(undo_follow_text(fan, {tag_actor("cats")})).value();
+  undo["object"] = json::parse_object(text).value();
+  EXPECT_EQ(post_signed(json::serialize(undo), fan).status, 202);
+  write("CREATE TRIGGER refuse BEFORE INSERT ON letters BEGIN SELECT RAISE(ABORT, 'no'); END");
+  EXPECT_NE(post_signed(text, fan).status, 202);
+  write("DROP TRIGGER refuse");
+  settle();  // what is signed in the same second is a replay
+  EXPECT_EQ(post_signed(text, fan).status, 202);
+  settle();
+  EXPECT_THAT(rows("SELECT actor FROM followers"), IsEmpty());
+  EXPECT_THAT(types_at(fan.inbox), ElementsAre("Reject"));
+}
+
 // Misskey undoes by an id of the pair whatever id it followed by; so do repairs of Mastodon by FEP-8fcf.
 TEST_F(Following, WhoUndoesEachTimeByOneIdMayLeaveEachTime) {
   for (int i = 0; i < 3; ++i) {
@@ -675,6 +765,17 @@ TEST_F(Following, ANodeGetsOneBatchAndIsNoReasonToWantTheTag) {
   EXPECT_EQ(tags, 2U);
 }
 
+TEST_F(Following, OfWhatANodeFollowsAtOnceAsMuchIsTakenAsThereIsRoomFor) {
+  config::Config limited = config();
+  limited.budgets.at(static_cast<std::size_t>(budget::Resource::kNodeFollows)).group = 2;
+  start(limited);
+  const Author peer = make_node_author("https://tags.peer.example");
+  const HttpResponse response =
+      post_signed(follow_text(peer, {tag_actor("cats"), tag_actor("dogs"), tag_actor("emus")}), peer);
+  EXPECT_THAT(refusals_of(response), ElementsAre(HasSubstr(" emus unavailable")));
+  EXPECT_THAT(rows("SELECT tag FROM followers ORDER BY tag"), ElementsAre("cats", "dogs"));
+}
+
 TEST_F(Following, ANodeWhoseProxyErrsForAWhileKeepsItsSubscription) {
   const Author peer = make_node_author("https://tags.peer.example");
   post_signed(follow_text(peer, {tag_actor("cats"), tag_actor("dogs")}), peer);
@@ -879,6 +980,59 @@ TEST_F(TwoMembers, APersonsFollowMakesTheNodeFollowAtTheOwner) {
   settle(subscriber::HashtagFollowers::kUnsubscribeAfter + std::chrono::seconds(10));
   EXPECT_EQ(json::id_of(internet.posted_to(peer.inbox).back(), "type"), "Undo");
   EXPECT_THAT(rows("SELECT tag FROM subscriptions"), IsEmpty());
+}
+
+TEST_F(TwoMembers, AnOwnerThatDoesNotTakeAFollowIsAskedLessAndLessOften) {
+  internet.answers[contact.origin() + std::string(subscriber::CatchUp::kPath)] = [](const HttpCall&) {
+    return with_status(200, R"({"items":[]})");
+  };
+  const std::string theirs = tag_that_is(false);
+  const std::vector<std::string> ways = {
+      "", json::serialize(json::object{
+              {"accepted", 0},
+              {"refused", json::array{json::object{
+                              {"uri", ""}, {"tag", theirs}, {"error", "unavailable"}, {"message", ""}}}}})};
+  for (const std::string& refused : ways) {
+    std::size_t asked = 0;
+    internet.answers[peer.inbox] = [&](const HttpCall& call) {
+      if (call.body.contains("\"Follow\"")) ++asked;
+      return refused.empty() ? with_status(503) : with_status(200, refused);
+    };
+    follow(fan, theirs);
+    settle(std::chrono::minutes(10));
+    EXPECT_GE(asked, 4U) << refused;
+    EXPECT_LE(asked, 20U) << refused;
+    internet.answers[peer.inbox] = [](const HttpCall&) {
+      return with_status(200, R"({"accepted":1,"refused":[]})");
+    };
+    settle(std::chrono::minutes(11));
+    EXPECT_THAT(rows("SELECT tag FROM subscriptions"), ElementsAre(theirs)) << refused;
+    EXPECT_EQ(post_signed(undo_follow_text(fan, {tag_actor(theirs)}), fan).status, 202);
+    settle(subscriber::HashtagFollowers::kUnsubscribeAfter + std::chrono::minutes(1));
+    EXPECT_THAT(rows("SELECT tag FROM subscriptions"), IsEmpty()) << refused;
+  }
+}
+
+// It has its followers from a former owner.
+TEST_F(TwoMembers, WhatARelayAtRestAnnouncesIsTakenAlsoBeforeItIsFollowed) {
+  internet.answers[peer.inbox] = [](const HttpCall&) { return with_status(503); };
+  const std::string theirs = tag_that_is(false);
+  follow(fan, theirs);
+  ASSERT_THAT(rows("SELECT tag FROM subscriptions"), IsEmpty());
+  const PostText own{
+      .uri = "https://peer.example/notes/1", .author = "https://peer.example/users/u", .tags = {theirs}};
+  const Author stranger = make_node_author("https://tags.stranger.example");
+  EXPECT_THAT(refusals_of(post_signed(announce_text(stranger, {own}), stranger)),
+              ElementsAre(HasSubstr("denied")));
+  EXPECT_THAT(types_at("https://far.example/inbox"), IsEmpty());
+
+  EXPECT_THAT(refusals_of(post_signed(announce_text(peer, {own}), peer)), IsEmpty());
+  settle();
+  EXPECT_THAT(types_at("https://far.example/inbox"), ElementsAre("Announce"));
+  // A relay, which is not believed alone about posts of others.
+  const PostText foreign{
+      .uri = "https://third.example/notes/1", .author = "https://third.example/users/u", .tags = {theirs}};
+  EXPECT_THAT(refusals_of(post_signed(announce_text(peer, {foreign}), peer)), Not(IsEmpty()));
 }
 
 TEST_F(TwoMembers, AnOwnerThatStartedAnewIsFollowedAgainAlsoIfItIsBusyAtFirst) {

@@ -54,6 +54,11 @@ class Copies : public NodeTest {
     for (const HttpCall& call : internet.sent_to(inbox)) bodies.push_back(call.body);
     return bodies;
   }
+  void permit() {
+    const char* body = R"({"host":"social.example","publishes":true,"receives":true})";
+    EXPECT_EQ(control("/instances/permit", body).status, 200);
+    settle();
+  }
   // The peer's node says that its author's server signed this.
   std::string bring(const std::string& type, const std::string& copy,
                     const std::string& from = "https://tags.peer.example") {
@@ -502,6 +507,47 @@ TEST_F(Copies, ANodeThatHasNothingToDoWithThePostIsNotAskedForHoursAboutWhatItDo
   EXPECT_LE(fetched_from(victim), 60) << "each once, and what waited for its turn";
 }
 
+// [Pleroma reads none that others bring; its relay is an Application, at such an address]
+TEST_F(Copies, AServerWithALitePubRelayThatUsesTheNodeGetsNone) {
+  follow();
+  const auto gets_copies = [&] {
+    post.uri += "0";
+    publish(create_text(post));
+    const std::string deletion = signed_text(delete_text(post.uri, alice.id));
+    publish(deletion);
+    return std::ranges::count(bodies_at(kInbox), deletion) == 1;
+  };
+  const auto ask = [&](const std::string& id, const std::string& type, const std::string& followed) {
+    Author asker = make_author(id, kInbox);
+    asker.type = type;
+    internet.serve(asker);
+    EXPECT_EQ(post_signed(follow_text(asker, {followed}), asker).status, 202);
+    settle();
+  };
+  ask("https://social.example/relay", "Application", origin + "/actor");
+  EXPECT_TRUE(gets_copies()) << "it waits";
+  permit();
+  EXPECT_FALSE(gets_copies());
+  ask("https://social.example/actor", "Application", "https://www.w3.org/ns/activitystreams#Public");
+  EXPECT_TRUE(gets_copies()) << "it uses the node as Mastodon does";
+}
+
+TEST_F(Copies, WhoIsCalledRelayTakesThemFromNobodyOfTheSameServer) {
+  follow();
+  permit();
+  for (const char* type : {"Person", "Service"}) {
+    Author relay = make_author(std::string("https://social.example/") + type + "/relay", kInbox);
+    relay.type = type;
+    internet.serve(relay);
+    EXPECT_EQ(post_signed(follow_text(relay, {origin + "/actor"}), relay).status, 202);
+    settle();
+  }
+  publish(create_text(post));
+  const std::string deletion = signed_text(delete_text(post.uri, alice.id));
+  publish(deletion);
+  EXPECT_EQ(std::ranges::count(bodies_at(kInbox), deletion), 1);
+}
+
 // As GoToSocial, which has no shared inbox and one file for all its people.
 TEST_F(Copies, AServerWithoutASharedInboxGetsACopyOnce) {
   std::vector<std::string> inboxes;
@@ -566,8 +612,9 @@ TEST_F(Copies, EditsOverTheLimitWaitForTheNextHourAndDeletionsDoNot) {
       if (copy.empty()) continue;
       const std::string hash = to_hex(crypto::sha256(copy));
       served[hash] = copy;
-      batch["object"].as_array().at(i).as_object()["signed"] =
-          json::object{{"sha256", hash}, {"origin", "https://tags.peer.example"}};
+      json::object& item = batch["object"].as_array().at(i).as_object();
+      item["signed"] = json::object{{"sha256", hash}, {"origin", "https://tags.peer.example"}};
+      if (!updated.empty()) item["updated"] = updated;
     }
     EXPECT_THAT(refusals_of(post_signed(json::serialize(batch), peer)), IsEmpty());
     settle();
@@ -594,18 +641,65 @@ TEST_F(Copies, EditsOverTheLimitWaitForTheNextHourAndDeletionsDoNot) {
             [&](const PostText& of) { return deletion = signed_text(delete_text(of.uri, of.author)); });
   EXPECT_THAT(bodies_at(kInbox), Contains(deletion));
   // Of a post that is edited again, or deleted, before its edit went out, that one goes nowhere.
+  // An older one that comes by another relay later does not count.
   std::string last;
-  bring_all("Add", kAll - 1, 1, [&](const PostText& of) {
-    json::object update = json::parse_object(update_text(of)).value();
-    update["id"] = of.uri + "#again";
-    return last = signed_text(json::serialize(update));
-  });
+  std::string late;
+  const auto edit_again = [&](std::string* text, WallTime when) {
+    updated = to_rfc3339(when);
+    bring_all("Add", kAll - 1, 1, [&](const PostText& of) {
+      json::object update = json::parse_object(update_text(of)).value();
+      update["id"] = of.uri + "#" + updated;
+      return *text = signed_text(json::serialize(update));
+    });
+    updated.clear();
+  };
+  edit_again(&last, loop.wall_now());
+  edit_again(&late, loop.wall_now() - std::chrono::minutes(1));
   bring_all("Remove", kAll - 2, 1,
             [&](const PostText& of) { return signed_text(delete_text(of.uri, of.author)); });
   settle(std::chrono::minutes(63));
   EXPECT_THAT(updates(), SizeIs(publisher::SignedCopies::kAnHour + kOver - 1));
   EXPECT_THAT(updates(), Contains(last));
+  EXPECT_THAT(updates(), Not(Contains(late)));
   EXPECT_THAT(health::to_metrics(status()), HasSubstr("\ntagring_signed_copies_put_off 0\n"));
+}
+
+TEST_F(Copies, ANodeThatIsAwayHoldsUpNoCopiesOfOthers) {
+  follow({"cats"});
+  internet.answers["https://tags.peer.example/tagring/v1/signed"] = [](const HttpCall&) {
+    return with_status(503);
+  };
+  constexpr std::size_t kBatch = 200;
+  for (std::size_t from = 0; from < publisher::SignedCopies::kPendingMax; from += kBatch) {
+    std::vector<PostText> posts(kBatch, theirs);
+    for (std::size_t i = 0; i < kBatch; ++i) {
+      posts[i].uri += fmt::format("/{}", from + i);
+      internet.serve(posts[i].uri, json::serialize(note_object(posts[i])));
+    }
+    for (const bool is_edit : {false, true}) {
+      json::object batch = json::parse_object(batch_text("Add", peer, origin + "/relay", posts)).value();
+      for (json::value& item : batch["object"].as_array()) {
+        const std::string hash = to_hex(crypto::sha256(json::serialize(item)));
+        if (is_edit)
+          item.as_object()["signed"] =
+              json::object{{"sha256", hash}, {"origin", "https://tags.peer.example"}};
+      }
+      EXPECT_THAT(refusals_of(post_signed(json::serialize(batch), peer)), IsEmpty());
+      settle();
+    }
+  }
+  const Author other = make_node_author("https://tags.other.example");
+  theirs = {
+      .uri = "https://other.example/notes/1", .author = "https://other.example/users/u", .tags = {"cats"}};
+  internet.serve(theirs.uri, json::serialize(note_object(theirs)));
+  EXPECT_THAT(refusals_of(post_signed(batch_text("Add", other, origin + "/relay", {theirs}), other)),
+              IsEmpty());
+  settle();
+  internet.serve(theirs.uri, with_status(404));
+  const std::string deletion = signed_text(delete_text(theirs.uri, theirs.author));
+  serve_copies(deletion, "https://tags.other.example");
+  bring(other, "Remove", deletion, "https://tags.other.example");
+  EXPECT_THAT(bodies_at(kInbox), Contains(deletion));
 }
 
 TEST_F(Copies, ThePublishersNodeHasThemForAWhileAndNamesThemInItsEvents) {

@@ -94,6 +94,24 @@ TEST_F(Stranger, NobodyCanAimTheNodeAtAHost) {
   EXPECT_EQ(ask(with_key_id("https://victim.example/again#key", create_text(post))).status, 401);
 }
 
+TEST_F(Stranger, EachRequestThatAKeyTakesCountsForItsHost) {
+  for (int i = 0; i < 10; ++i) {
+    const std::string place = fmt::format("https://victim.example/{}", i);
+    internet.refuse_late(place);
+    ask(with_key_id(place + "#key", create_text(post)));
+  }
+  EXPECT_LE(sent_below("https://victim.example/"), 10U);
+}
+
+TEST_F(Stranger, WhoNamesAKeyDoesNotKeepOutWhoHasIt) {
+  const Author fan = make_author("https://far.example/users/fan");
+  EXPECT_EQ(post_signed(follow_text(fan, {origin + "/tag/cats"}), fan).status, 202);
+  for (int i = 0; i < 10; ++i)
+    ask(with_key_id(fmt::format("https://far.example/{}#key", i), create_text(post)));
+  EXPECT_EQ(ask(with_key_id(fan.key_id(), create_text(post))).status, 503);
+  EXPECT_EQ(post_signed(follow_text(fan, {origin + "/tag/dogs"}), fan).status, 202);
+}
+
 TEST_F(Stranger, AnAddressHasSoManyKeysAMinute) {
   const auto ask_from = [&](const char* address, int i) {
     HttpRequest request = with_key_id(fmt::format("https://v{}.example/#key", i), create_text(post));
@@ -223,6 +241,26 @@ TEST_F(Stranger, ADomainHasFewWhoWaitAndNotForEver) {
   const Author late = make_author("https://s9.far.example/actor");
   EXPECT_EQ(ask(signed_at(clock.wall_now(), late, follow_text(late, {everybody}))).status, 202);
   EXPECT_THAT(rows("SELECT actor FROM links"), ElementsAre(late.id));
+}
+
+TEST_F(Stranger, WhoWaitsAndFollowsAgainAndAgainIsLoggedOnceAndItsLastFollowIsAccepted) {
+  const Author far = make_author("https://far.example/actor");
+  std::string last;
+  for (int i = 0; i < 5; ++i) {
+    last = follow_text(far, {kEverybody});
+    EXPECT_EQ(post_signed(last, far).status, 202);
+    settle(std::chrono::seconds(1));
+  }
+  EXPECT_EQ(std::ranges::count_if(
+                log_lines, [](const std::string& line) { return line.contains("event=instance_waits"); }),
+            1);
+  start(config());
+  EXPECT_EQ(control("/instances/permit", R"({"host":"far.example","publishes":true,"receives":true})").status,
+            200);
+  settle();
+  const auto sent = internet.posted_to(far.inbox);
+  ASSERT_THAT(sent, SizeIs(1));
+  EXPECT_EQ(json::id_of(sent.front().at("object")), json::id_of(json::parse_object(last).value()));
 }
 
 TEST_F(Stranger, ADomainWantsSoManyHashtags) {

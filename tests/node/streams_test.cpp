@@ -34,6 +34,17 @@ class Streaming : public NodeTest {
     EXPECT_EQ(post_signed(json::serialize(create), alice).status, 202);
     return post.uri;
   }
+  // Its server has it otherwise from now on, and tells.
+  void edit(const std::string& uri) {
+    const PostText post{.uri = uri, .author = alice.id, .tags = {"cats"}};
+    json::object update = json::parse_object(update_text(post)).value();
+    json::object& note = update["object"].as_object();
+    note["published"] = to_rfc3339(loop.wall_now());
+    note["content"] = "<p>as edited</p>";
+    update["signature"] = json::object{{"type", "RsaSignature2017"}, {"signatureValue", "c2ln"}};
+    internet.serve(uri, json::serialize(note));
+    EXPECT_EQ(post_signed(json::serialize(update), alice).status, 202);
+  }
   void tell(const HttpResponse& socket, const std::string& message) {
     run([](std::shared_ptr<HttpStream> stream, std::string text) -> Task<bool> {
       co_await stream->receive(std::move(text));
@@ -84,17 +95,68 @@ TEST_F(Streaming, EditsComeToo) {
   EXPECT_EQ(next(stream), ":)\n");
   const std::string uri = publish("1", {"cats"});
   EXPECT_THAT(next(stream), StartsWith("event: update"));
-  const PostText post{.uri = uri, .author = alice.id, .tags = {"cats"}};
-  json::object update = json::parse_object(update_text(post)).value();
-  json::object& note = update["object"].as_object();
-  note["published"] = to_rfc3339(loop.wall_now());
-  note["content"] = "<p>as edited</p>";
-  update["signature"] = json::object{{"type", "RsaSignature2017"}, {"signatureValue", "c2ln"}};
-  internet.serve(uri, json::serialize(note));
-  EXPECT_EQ(post_signed(json::serialize(update), alice).status, 202);
+  edit(uri);
   const std::string event = next(stream);
   EXPECT_THAT(event, StartsWith("event: status.update"));
   EXPECT_EQ(data(event).at("content"), "<p>as edited</p>");
+}
+
+TEST_F(Streaming, APostWhoseServerHasTooMuchToDoComesWhenItAnswers) {
+  const HttpResponse stream = open("/api/v1/streaming/hashtag?tag=cats");
+  EXPECT_EQ(next(stream), ":)\n");
+  internet.answers["https://home.example/notes/1"] = [](const HttpCall&) { return with_status(503); };
+  const std::string uri = publish("1", {"cats"});
+  EXPECT_EQ(next(stream), ":thump\n");
+  internet.answers.clear();
+  std::string event = next(stream);
+  for (int i = 0; i < 10 && event == ":thump\n"; ++i) event = next(stream);
+  EXPECT_THAT(event, StartsWith("event: update"));
+  EXPECT_EQ(data(event).at("uri"), json::value(uri));
+  EXPECT_EQ(next(stream), ":thump\n");
+}
+
+TEST_F(Streaming, APostThatIsDeletedBeforeItComesDoesNotComeAfterwards) {
+  const HttpResponse stream = open("/api/v1/streaming/hashtag?tag=cats");
+  EXPECT_EQ(next(stream), ":)\n");
+  internet.answers["https://home.example/notes/1"] = [](const HttpCall&) { return with_status(503); };
+  const std::string uri = publish("1", {"cats"});
+  EXPECT_EQ(next(stream), ":thump\n");
+  EXPECT_EQ(post_signed(delete_text(uri, alice.id), alice).status, 202);
+  EXPECT_THAT(next(stream), StartsWith("event: delete"));
+  internet.answers.clear();  // a cache of its server has it for some time
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(next(stream), ":thump\n");
+}
+
+TEST_F(Streaming, APostThatIsEditedBeforeItComesComesOnce) {
+  const HttpResponse stream = open("/api/v1/streaming/hashtag?tag=cats");
+  EXPECT_EQ(next(stream), ":)\n");
+  internet.answers["https://home.example/notes/1"] = [](const HttpCall&) { return with_status(503); };
+  const std::string uri = publish("1", {"cats"});
+  EXPECT_EQ(next(stream), ":thump\n");
+  edit(uri);
+  EXPECT_EQ(next(stream), ":thump\n");
+  internet.answers.clear();
+  std::vector<std::string> events;
+  for (int i = 0; i < 20; ++i) {
+    if (std::string event = next(stream); event != ":thump\n") events.push_back(std::move(event));
+  }
+  ASSERT_EQ(events.size(), 1U);
+  EXPECT_THAT(events.front(), StartsWith("event: update")) << "it is new to readers";
+  EXPECT_EQ(data(events.front()).at("content"), "<p>as edited</p>");
+}
+
+TEST_F(Streaming, APostIsNotTriedAgainForWhoHasLeft) {
+  const HttpResponse stream = open("/api/v1/streaming/hashtag?tag=cats");
+  EXPECT_EQ(next(stream), ":)\n");
+  internet.answers["https://home.example/notes/1"] = [](const HttpCall&) { return with_status(503); };
+  publish("1", {"cats"});
+  EXPECT_EQ(next(stream), ":thump\n");
+  stream.stream->close();
+  settle(std::chrono::minutes(5));
+  internet.answers.clear();
+  const HttpResponse later = open("/api/v1/streaming/hashtag?tag=cats");
+  EXPECT_EQ(next(later), ":)\n");
+  for (int i = 0; i < 60; ++i) EXPECT_EQ(next(later), ":thump\n");
 }
 
 // [Mastodon shows a post as it was for three minutes after an edit]

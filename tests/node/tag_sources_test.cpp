@@ -239,6 +239,22 @@ TEST_F(Sources, WhatWasRemovedByHandStaysAway) {
   EXPECT_THAT(tags(), ElementsAre("cats: admin followed_tags", "dogs: followed_tags"));
 }
 
+TEST_F(Sources, WhatWasNotSubscribedIsSaidToBeSo) {
+  people_follow({{"ann", {"cats"}}});
+  start_with({{kHost, "ann"}});
+  const auto answer = [this](const std::string& verb, json::array tags) {
+    const json::object body = {{"host", kHost}, {"tags", std::move(tags)}};
+    std::string said = control("/instances/" + verb, json::serialize(body)).body;
+    settle();
+    return said;
+  };
+  EXPECT_THAT(answer("subscribe", {"Owls", "OWLS"}), HasSubstr(R"("subscribed":["owls"])"));
+  EXPECT_THAT(answer("unsubscribe", {"cats", "catruday", "owls"}),
+              HasSubstr(R"("unsubscribed":["cats","owls"],"unknown":["catruday"])"));
+  EXPECT_THAT(answer("unsubscribe", {"cats"}), HasSubstr(R"("unsubscribed":[],"unknown":["cats"])"))
+      << "somebody there follows it all the same";
+}
+
 TEST_F(Sources, AnInstanceThatComesBackGetsWhatItsPeopleFollow) {
   EXPECT_EQ(by_hand("subscribe", "cats"), 200);
   people_follow({{"ann", {"cats", "dogs"}}});

@@ -1,5 +1,6 @@
 // Posts that are not brought by their authors: given by their URIs, or announced by groups. They are taken as
 // their own servers give them.
+#include <algorithm>
 #include <fmt/format.h>
 
 #include "node/fixture.hpp"
@@ -7,9 +8,11 @@
 namespace tagring::node {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::SizeIs;
 
 class ToldPosts : public NodeTest {
  protected:
@@ -84,7 +87,7 @@ TEST_F(ToldPosts, WhatACacheMayHaveShownIsLookedAtOnceMoreAlsoAfterARestart) {
   settle(std::chrono::minutes(6));
   EXPECT_THAT(history("dogs"), IsEmpty());
   EXPECT_THAT(rows("SELECT uri FROM put_off"), IsEmpty());
-  EXPECT_THAT(internet.sent_to(post.uri), testing::SizeIs(1)) << "not again and again";
+  EXPECT_THAT(internet.sent_to(post.uri), SizeIs(1)) << "not again and again";
 }
 
 TEST_F(ToldPosts, WhatACacheMayHaveShownTurnsBackNoEdit) {
@@ -123,7 +126,7 @@ TEST_F(ToldPosts, VotesThatComeLateTurnBackNoEdit) {
   EXPECT_THAT(history("cats"), IsEmpty());
   EXPECT_THAT(history("dogs"), ElementsAre(post.uri));
   settle(std::chrono::minutes(6));
-  EXPECT_THAT(internet.sent_to(post.uri), testing::SizeIs(1));
+  EXPECT_THAT(internet.sent_to(post.uri), SizeIs(1));
   EXPECT_THAT(rows("SELECT uri FROM put_off"), IsEmpty());
   EXPECT_THAT(history("dogs"), ElementsAre(post.uri));
   // Nor do they publish what had lost its hashtags before it came here.
@@ -135,15 +138,126 @@ TEST_F(ToldPosts, VotesThatComeLateTurnBackNoEdit) {
   EXPECT_THAT(history("dogs"), ElementsAre("https://home.example/notes/1"));
 }
 
+// [Mastodon tells so that a quote was accepted, or may be: without `updated` until the post is edited]
+TEST_F(ToldPosts, AnUpdateThatWasMadeBeforeAnEditAndComesAfterItTurnsItBackNot) {
+  const auto tell = [&](const json::object& text) { return bring(json::serialize(text), alice).body; };
+  const auto update = [&] {
+    json::object text = json::parse_object(update_text(post)).value();
+    text["published"] = to_rfc3339(loop.wall_now());
+    return text;
+  };
+  const auto edit = [&] {
+    json::object text = update();
+    text["object"].as_object()["updated"] = text["published"];
+    internet.serve(post.uri, json::serialize(text.at("object")));
+    return text;
+  };
+  int number = 1;
+  for (const bool is_withdrawn : {false, true}) {
+    post = {.uri = fmt::format("https://home.example/notes/{}", ++number),
+            .author = alice.id,
+            .tags = {"cats", "dogs"}};
+    bring(create_text(post), alice);
+    const json::object accepted = update();
+    settle(std::chrono::minutes(1));
+    post.tags = {"cats"};
+    if (is_withdrawn) post.to = json::value(alice.id + "/followers");
+    tell(edit());
+    EXPECT_THAT(tell(accepted), HasSubstr("looked at again"));
+    settle(std::chrono::minutes(6));
+    EXPECT_THAT(history("dogs"), IsEmpty());
+    EXPECT_THAT(history("cats"), ElementsAre("https://home.example/notes/2"));
+    EXPECT_THAT(rows("SELECT uri FROM put_off"), IsEmpty());
+  }
+  // Nor does it publish what had lost its hashtags before it came here.
+  post = {.uri = "https://home.example/notes/4", .author = alice.id, .tags = {"dogs"}};
+  const json::object early = update();
+  settle(std::chrono::minutes(1));
+  post.tags = {};
+  tell(edit());
+  tell(early);
+  EXPECT_THAT(history("dogs"), IsEmpty());
+  // What was made later counts at once.
+  post = {.uri = "https://home.example/notes/5", .author = alice.id, .tags = {"dogs", "emus"}};
+  bring(create_text(post), alice);
+  for (const std::vector<std::string>& tags : {std::vector<std::string>{"dogs"}, {"emus"}}) {
+    settle(std::chrono::minutes(1));
+    post.tags = tags;
+    tell(update());
+    EXPECT_THAT(rows("SELECT tags FROM posts WHERE uri LIKE '%/5'"), ElementsAre(tags.front()));
+  }
+}
+
+// Of edits that name no time the node's own counts, which is later than all that was made before they came.
+TEST_F(ToldPosts, WhatWasTakenOutAndPutBackWhileTheNodeWasAwayIsUnderItsHashtagAgain) {
+  const auto edit = [&](std::vector<std::string> tags) {
+    post.tags = std::move(tags);
+    json::object text = json::parse_object(update_text(post)).value();
+    text["published"] = to_rfc3339(loop.wall_now());
+    serve();
+    settle(std::chrono::minutes(1));
+    return json::serialize(text);
+  };
+  bring(create_text(post), alice);
+  const std::string taken_out = edit({});
+  const std::string put_back = edit({"cats"});
+  bring(taken_out, alice);
+  EXPECT_THAT(history("cats"), IsEmpty());
+  EXPECT_THAT(bring(put_back, alice).body, HasSubstr("looked at again"));
+  settle(std::chrono::minutes(6));
+  EXPECT_THAT(history("cats"), ElementsAre(post.uri));
+  EXPECT_THAT(rows("SELECT uri FROM put_off"), IsEmpty());
+}
+
 TEST_F(ToldPosts, WhatHasNotChangedIsLookedAtOnlyOnceMore) {
   serve();
   EXPECT_EQ(bring(activity("Create", alice.id, post.uri), alice).status, 202);
   EXPECT_EQ(bring(activity("Update", alice.id, post.uri), alice).status, 202);
   internet.calls.clear();
   settle(std::chrono::minutes(30));
-  EXPECT_THAT(internet.sent_to(post.uri), testing::SizeIs(1));
+  EXPECT_THAT(internet.sent_to(post.uri), SizeIs(1));
   EXPECT_THAT(rows("SELECT uri FROM put_off"), IsEmpty());
   EXPECT_THAT(history("cats"), ElementsAre(post.uri));
+}
+
+// Nobody tells this node of her profile: her server brings nothing here itself.
+TEST_F(ToldPosts, WhatTheProfileSaysNowCountsForThePostThatItIsFetchedFor) {
+  const Author fan = make_author("https://far.example/users/fan", "https://far.example/inbox");
+  EXPECT_EQ(post_signed(follow_text(fan, {origin + "/tag/cats"}), fan).status, 202);
+  const auto announced = [&](const std::string& uri) {
+    return std::ranges::count_if(
+        internet.posted_to("https://far.example/inbox"), [&](const json::object& sent) {
+          return json::id_of(sent, "type") == "Announce" && json::id_of(sent, "object") == uri;
+        });
+  };
+  const auto write = [&](const std::string& name) {
+    post.uri = "https://home.example/notes/" + name;
+    serve();
+    return bring(announce("Create", post.uri), group).body;
+  };
+  write("willing");
+  EXPECT_EQ(announced(post.uri), 1);
+  settle(std::chrono::days(1));
+  alice.indexable = false;
+  internet.serve(alice);
+  write("not_for_the_archive");
+  EXPECT_EQ(announced(post.uri), 1);
+  EXPECT_THAT(history("cats"), IsEmpty());
+  EXPECT_THAT(rows("SELECT tie FROM history"), SizeIs(1)) << "of the one before, which was taken out";
+  for (const bool is_restarted : {false, true}) {
+    alice.summary = "";
+    internet.serve(alice);
+    settle(std::chrono::days(1));
+    write(is_restarted ? "third" : "second");
+    EXPECT_EQ(announced(post.uri), 1);
+    settle(std::chrono::days(1));
+    alice.summary = "<p>#nobot</p>";
+    internet.serve(alice);
+    if (is_restarted) start(config());
+    EXPECT_THAT(write(is_restarted ? "refused_after_a_start" : "refused"), HasSubstr("does not wish"));
+    settle(std::chrono::minutes(1));
+    EXPECT_EQ(announced(post.uri), 0);
+  }
 }
 
 TEST_F(ToldPosts, SomebodyElsesPostIsNotTakenForTheSenders) {
@@ -237,6 +351,21 @@ TEST_F(ToldPosts, OfOneSilentServerSoManyPostsAreAskedForLater) {
   }
 }
 
+TEST_F(ToldPosts, APostThatIsNotShownHoldsUpNoOtherOfItsServer) {
+  for (const int status : {403, 500}) {
+    const std::string hidden = fmt::format("https://home.example/hidden/{}", status);
+    post.uri = fmt::format("https://home.example/notes/{}", status);
+    for (const std::string& uri : {hidden, post.uri}) {
+      internet.documents[uri] = with_status(503);
+      EXPECT_THAT(bring(announce("Create", uri), group).body, HasSubstr("asked later"));
+    }
+    internet.documents[hidden] = with_status(status);
+    serve();
+    settle(std::chrono::hours(1));
+    EXPECT_THAT(history("cats"), Contains(post.uri));
+  }
+}
+
 // However old it is: it waits from now on.
 TEST_F(ToldPosts, ADeletionOfAnOldPostIsLookedAtUntilItsServerAnswers) {
   serve();
@@ -249,6 +378,58 @@ TEST_F(ToldPosts, ADeletionOfAnOldPostIsLookedAtUntilItsServerAnswers) {
   internet.serve(post.uri, with_status(404));
   settle(std::chrono::hours(1));
   EXPECT_THAT(history("cats"), IsEmpty());
+}
+
+class LooksToCome : public ToldPosts {
+ protected:
+  // A post is deleted, which its server shows from a cache still.
+  void delete_cached(Duration age) {
+    serve();
+    bring(announce("Create", post.uri), group);
+    settle(age);
+    EXPECT_THAT(bring(announce("Delete", post.uri), group).body, HasSubstr("looked at again"));
+    EXPECT_THAT(history("cats"), ElementsAre(post.uri));
+  }
+  void expect_taken_out() {
+    internet.serve(post.uri, with_status(404));
+    settle(std::chrono::hours(1));
+    EXPECT_THAT(history("cats"), IsEmpty());
+    EXPECT_THAT(rows("SELECT uri FROM put_off"), IsEmpty());
+  }
+};
+
+TEST_F(LooksToCome, AreTriedAgainAtOldPostsToo) {
+  delete_cached(std::chrono::days(9));
+  internet.serve(post.uri, with_status(503));
+  settle(std::chrono::minutes(6));
+  expect_taken_out();
+}
+
+TEST_F(LooksToCome, ComeWhateverIsSaidOfThePostMeanwhile) {
+  delete_cached(std::chrono::hours(1));
+  EXPECT_EQ(bring(create_text(post), alice).status, 202);
+  expect_taken_out();
+}
+
+TEST_F(LooksToCome, ComeThoughItsServerMayNotPublishAnyMore) {
+  delete_cached(std::chrono::hours(1));
+  const auto denied =
+      control("/instances/permit", R"({"host":"home.example","publishes":false,"receives":true})");
+  EXPECT_EQ(denied.status, 200);
+  expect_taken_out();
+}
+
+TEST_F(LooksToCome, DoNotWaitForTheLimitsOfTheAuthor) {
+  config::Config strict = config();
+  strict.posts_an_hour = 1;
+  start(strict);
+  delete_cached(std::chrono::hours(2));
+  PostText next = post;
+  next.uri += "0";
+  EXPECT_EQ(bring(create_text(next), alice).status, 202);
+  internet.serve(post.uri, with_status(404));
+  settle(std::chrono::minutes(6));
+  EXPECT_THAT(history("cats"), ElementsAre(next.uri));
 }
 
 TEST_F(ToldPosts, AnUpdateOfWhatIsGoneTakesItOut) {
@@ -358,6 +539,37 @@ TEST_F(GroupsFollowed, AreFollowedByTheActorOfAHashtagUntilTheyAreLeft) {
   EXPECT_EQ(ask_node("/instances/unfollow", {{"group", birds.id}}).status, 200);
   EXPECT_THAT(types_at(birds.inbox), ElementsAre("Follow", "Undo"));
   EXPECT_EQ(ask_node("/instances/unfollow", {{"group", birds.id}}).status, 404);
+}
+
+TEST_F(GroupsFollowed, HearThatTheyAreFollowedAgainAfterTheUndoThatCouldNotArrive) {
+  permit("lemmy.example", true);
+  follow(birds.id);
+  bool is_up = false;
+  internet.answers[birds.inbox] = [&](const HttpCall&) { return with_status(is_up ? 202 : 503); };
+  EXPECT_EQ(ask_node("/instances/unfollow", {{"group", birds.id}}).status, 200);
+  internet.calls.clear();
+  is_up = true;
+  EXPECT_EQ(follow(birds.id).status, 200);
+  settle(std::chrono::minutes(1));
+  EXPECT_THAT(types_at(birds.inbox), ElementsAre("Undo", "Follow"));
+}
+
+// What the Accept is written over was still followed when that began.
+TEST_F(GroupsFollowed, AreLeftAlsoIfTheyAcceptAtThatMoment) {
+  permit("lemmy.example", true);
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_EQ(follow(birds.id).status, 200);
+    const std::string accept =
+        activity("Accept", birds.id, json::value(internet.posted_to(birds.inbox).back()));
+    database_pause = Duration(50);
+    boost::asio::co_spawn(loop.executor(kOwner), node->answer(signed_request(birds, accept)),
+                          [](std::exception_ptr, const HttpResponse&) {});
+    loop.run_for(i * Duration(20));
+    EXPECT_EQ(ask_node("/instances/unfollow", {{"group", birds.id}}).status, 200);
+    database_pause = Duration::zero();
+    settle();
+    EXPECT_THAT(rows("SELECT object FROM own_follows"), IsEmpty()) << i;
+  }
 }
 
 TEST_F(GroupsFollowed, BringTheirPosts) {

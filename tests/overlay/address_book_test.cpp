@@ -36,6 +36,8 @@ TEST(AddressBook, KnowsAfterARestartWhomItMetBefore) {
   before.note(Ring::kStorage, node(2), kNow);
   const AddressBook after(before.text(), kNow + std::chrono::days(300));
   EXPECT_THAT(all_of(after), UnorderedElementsAre("https://tags.n1.example", "https://tags.n2.example"));
+  EXPECT_TRUE(after.has("https://tags.n1.example"));
+  EXPECT_FALSE(after.has("https://tags.n3.example"));
   Rng rng(1);
   EXPECT_THAT(after.contacts(Ring::kRelay, 10, rng), IsEmpty()) << "who has not answered since the start";
 }
@@ -57,10 +59,38 @@ TEST(AddressBook, GivesEveryoneATurn) {
   EXPECT_THAT(seen, SizeIs(40));
 }
 
-TEST(AddressBook, ForgetsWhoHasNotAnsweredForAYear) {
+TEST(AddressBook, ForgetsWhoHasNotAnsweredForAYearWhileOthersDid) {
   AddressBook book("", kNow);
   book.note(Ring::kRelay, node(1), kNow);
-  EXPECT_THAT(all_of(AddressBook(book.text(), kNow + std::chrono::days(366))), IsEmpty());
+  const WallTime later = kNow + std::chrono::days(366);
+  EXPECT_THAT(all_of(AddressBook(book.text(), later)), SizeIs(1)) << "this node may have been off";
+  book.note(Ring::kRelay, node(2), later);
+  EXPECT_THAT(all_of(AddressBook(book.text(), later)), ElementsAre("https://tags.n2.example"));
+}
+
+TEST(AddressBook, AClockThatIsWrongAtOneStartCostsNobodyTheirPlace) {
+  AddressBook book("", kNow);
+  for (std::size_t i = 0; i < 4; ++i) book.note(Ring::kRelay, node(i), kNow + std::chrono::days(i));
+  const WallTime later = kNow + std::chrono::days(5);
+  const std::string before = book.text();
+  for (const WallTime wrong : {WallTime{}, kNow + std::chrono::days(3'650)}) {
+    AddressBook at_wrong(before, wrong);
+    EXPECT_EQ(at_wrong.text(), before);
+    at_wrong.note(Ring::kRelay, node(9), wrong);
+    at_wrong.note(Ring::kRelay, node(9), later);  // the clock has been set
+    AddressBook after(at_wrong.text(), later);
+    EXPECT_THAT(all_of(after), SizeIs(5));
+    EXPECT_THAT(all_of(AddressBook(after.text(), later)), SizeIs(5));
+  }
+}
+
+TEST(AddressBook, AnAnswerUnderAClockThatWasAheadIsWrittenAnew) {
+  AddressBook book("", kNow);
+  book.note(Ring::kRelay, node(1), kNow + std::chrono::days(100));
+  EXPECT_TRUE(book.take_changed());
+  book.note(Ring::kRelay, node(1), kNow);
+  EXPECT_TRUE(book.take_changed());
+  EXPECT_FALSE(book.take_changed());
 }
 
 TEST(AddressBook, IsWrittenDownWhenSomebodyIsNewAndOnceAnHour) {

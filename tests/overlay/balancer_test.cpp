@@ -109,5 +109,41 @@ TEST_F(BalancerTest, PlacesThatTheDiskDoesNotTakeNowAreWrittenLater) {
   finish(fresh.stop());
 }
 
+Task<Result<void>> hold_places(Clock* clock) {
+  const Instant end = clock->now() + minutes(2);
+  co_await clock->sleep_until(end);
+  co_return fail(ErrorCode::kUnavailable, "nobody takes over");
+}
+
+// As the search for splits does, something else changes this node's places meanwhile.
+TEST_F(BalancerTest, APlaceThatCannotGoNowGoesSoon) {
+  RingService::Options two;
+  two.contacts = {self, ring::real_contact(1, 1)};
+  two.storage_places = std::vector<std::uint8_t>{0};
+  RingService here(std::move(two), web, ring_observer, runtime);
+  ring::Membership& storage = here.of(Ring::kStorage);
+  storage.vservers().front()->create();
+  storage.vservers().front()->start();
+  ASSERT_TRUE(run(storage.take_place(1)));
+  Places places;
+  places.storage = {.taken = {0, 1}, .leaving = 0};
+  Balancer::Options enabled = options();
+  enabled.enabled = true;
+  enabled.vservers = 2;
+  enabled.every = hours(1);
+  Balancer mover(enabled, places, {}, here, loads, runtime);
+  const auto hold = [this](ring::Vserver* /*held*/) { return hold_places(&clock); };
+  boost::asio::co_spawn(loop.executor(kOwner), storage.give_up_place(1, hold),
+                        [](std::exception_ptr, Result<void>) {});
+  mover.start();
+  loop.run_for(minutes(1) + std::chrono::seconds(30));
+  EXPECT_EQ(storage.vservers().size(), 2U);
+  loop.run_for(minutes(6));
+  ASSERT_EQ(storage.vservers().size(), 1U);
+  EXPECT_EQ(storage.vservers().front()->self().vserver, 1U);
+  finish(mover.stop());
+  finish(here.stop());
+}
+
 }  // namespace
 }  // namespace tagring::overlay

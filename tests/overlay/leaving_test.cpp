@@ -19,8 +19,8 @@ class GivenUp final : public SilentObserver {
 // the web says what it says.
 class NextNode final : public HttpClient {
  public:
-  NextNode(HttpClient& others, ring::Contact self, ring::Contact leaver)
-      : others_(others), self_(std::move(self)), leaver_(std::move(leaver)) {}
+  NextNode(Clock& clock, HttpClient& others, ring::Contact self, ring::Contact leaver)
+      : clock_(clock), others_(others), self_(std::move(self)), leaver_(std::move(leaver)) {}
 
   Task<Result<HttpResponse>> send(HttpCall call) override {
     if (call.url.text() != self_.origin() + std::string(RingService::kPath))
@@ -28,12 +28,16 @@ class NextNode final : public HttpClient {
     HttpResponse response;
     response.body = "{}";
     if (call.body.contains("\"neighbours\"")) {
+      ++looked;
       response.body = ring::encode(ring::Neighbours{leaver_, {leaver_}});
     } else if (call.body.contains("\"find\"")) {
       response.body = ring::encode(ring::FindReply{Segment{leaver_.id, self_.id}, {}});
-    } else if (call.body.contains("\"take_over\"") && ++asked < agrees_at) {
-      response.status = status;
-      response.body = refusal;
+    } else if (call.body.contains("\"take_over\"")) {
+      const bool agrees = ++asked >= agrees_at;
+      const Instant answers = clock_.now() + takes;
+      co_await clock_.sleep_until(answers);
+      if (!agrees) response.status = status;
+      if (!agrees) response.body = refusal;
     }
     co_return response;
   }
@@ -42,8 +46,11 @@ class NextNode final : public HttpClient {
   std::string refusal;
   int agrees_at = 1;  // the first "take_over" that it carries out
   int asked = 0;
+  Duration takes{};  // until it answers "take_over"
+  int looked = 0;    // how often it was asked for its neighbours
 
  private:
+  Clock& clock_;
   HttpClient& others_;
   ring::Contact self_;
   ring::Contact leaver_;
@@ -66,6 +73,7 @@ class Leaving : public RoleTest {
     co_return service->left(Ring::kRelay);
   }
   json::object leave() { return loop.await(kOwner, left(), std::chrono::hours(2)).value(); }
+  Task<void> give_up() { co_await service->give_up_place(Ring::kRelay, 0); }
   // What the next node's NodeInfo says who stands on the relay ring.
   void announce(const ring::Contact& member) {
     web.bodies[next.origin() + "/.well-known/nodeinfo"] =
@@ -77,7 +85,7 @@ class Leaving : public RoleTest {
 
   const ring::Contact next = ring::real_contact(2);
   const std::string kWhole = R"({"handed_over":1,"not_handed_over":[]})";
-  NextNode neighbour{web, next, self};
+  NextNode neighbour{clock, web, next, self};
   GivenUp given_up;
   std::unique_ptr<RingService> service;
 };
@@ -87,6 +95,24 @@ TEST_F(Leaving, WhatIsTakenOverIsNotOwed) {
   EXPECT_THAT(given_up.all, testing::IsEmpty());
   EXPECT_TRUE(service->has_left(Ring::kRelay));
   EXPECT_FALSE(service->of(Ring::kRelay).is_seeking()) << "others would wait for it to found a ring";
+}
+
+TEST_F(Leaving, WhoHandsOverIsLeavingUntilBothRingsAreLeft) {
+  neighbour.takes = std::chrono::minutes(4);
+  EXPECT_FALSE(service->is_leaving());
+  TaskGroup tasks(runtime.executor);
+  tasks.spawn("leave", service->leave(Ring::kRelay));
+  loop.run_for(std::chrono::minutes(1));
+  EXPECT_TRUE(service->is_leaving());
+  EXPECT_EQ(service->places(), 2U);
+  loop.run_for(std::chrono::minutes(4));
+  EXPECT_TRUE(service->of(Ring::kRelay).vservers().empty());
+  EXPECT_TRUE(service->is_leaving()) << "the storage ring's turn is to come";
+  tasks.spawn("leave", service->leave(Ring::kStorage));
+  loop.run_for(std::chrono::minutes(1));
+  EXPECT_FALSE(service->is_leaving());
+  EXPECT_TRUE(service->has_left(Ring::kStorage));
+  finish(tasks.join());
 }
 
 TEST_F(Leaving, WhoCopiesForLongIsAskedUntilItHasAll) {
@@ -123,6 +149,38 @@ TEST_F(Leaving, WhatNobodyTakesOverIsNamedAndOwed) {
 TEST_F(Leaving, WhoIsAloneHandsNothingOver) {
   service->of(Ring::kRelay).vservers().front()->restore({}, {}, {});
   EXPECT_THAT(json::serialize(leave()), testing::HasSubstr("no other node is known on that ring"));
+}
+
+TEST_F(Leaving, AHandOverThatIsCancelledLeavesThePlaceAsItWas) {
+  neighbour.takes = std::chrono::hours(1);
+  TaskGroup tasks(runtime.executor);
+  tasks.spawn("give_up", give_up());
+  loop.run_for(std::chrono::seconds(10));
+  ring::Membership& membership = service->of(Ring::kRelay);
+  EXPECT_TRUE(service->leaving(Ring::kRelay, self.id));
+  EXPECT_EQ(membership.serving(self.id), nullptr);
+  EXPECT_EQ(neighbour.looked, 0);
+  tasks.cancel();
+  finish(tasks.join());
+  EXPECT_FALSE(service->leaving(Ring::kRelay, self.id));
+  EXPECT_NE(membership.serving(self.id), nullptr);
+  loop.run_for(std::chrono::seconds(20));
+  EXPECT_GT(neighbour.looked, 0) << "its upkeep goes on";
+}
+
+TEST_F(Leaving, AHandOverThatFailsAfterTheEndBeginsNothing) {
+  neighbour.takes = std::chrono::seconds(10);
+  neighbour.agrees_at = 1'000;
+  TaskGroup tasks(runtime.executor);
+  tasks.spawn("give_up", give_up());
+  loop.run_for(std::chrono::seconds(5));
+  EXPECT_EQ(neighbour.asked, 1);
+  finish(service->stop());
+  loop.run_for(std::chrono::minutes(1));
+  EXPECT_GT(neighbour.asked, 1);
+  EXPECT_EQ(neighbour.looked, 0);
+  tasks.cancel();
+  finish(tasks.join());
 }
 
 // Its own name and another are in one domain, and both at one address: docs/protocol.md, 9.9.

@@ -141,8 +141,13 @@ def is_installed_well(machine):
                  "/usr/share/man/man1/tagring-instance-allow.1.gz", "/usr/share/bash-completion/completions/tagring",
                  "/usr/share/zsh/vendor-completions/_tagring", "/usr/share/fish/vendor_completions.d/tagring.fish", "/usr/share/tagring/certbot-hook"]:
         check(f"{name} is there", machine.path(name).is_file())
-    done = run("bash", "-c", f'source {machine.path("/usr/share/bash-completion/completions/tagring")}; COMP_WORDS=(tagring instance al); COMP_CWORD=2; _tagring; echo "${{COMPREPLY[@]}}"')
-    check("completion knows commands of commands", done.stdout.strip() == "allow", done.stdout + done.stderr)
+    for words, offered in [("instance al", "allow"), ("sh", "show"), ("show qu", "queues"), ("run --role c", "core"), ("login --role m", "moderate"), ("restore text.db --c", "--config"),
+                           ("instance replay social.example cats --max-a", "--max-age"), ("--v", "--version"), ("restore te", ""), ("audit --verify e", ""), ("setup --data ", ""), ("block add do", "domain")]:
+        typed = " ".join(f"'{word}'" for word in words.split(" "))
+        done = run("bash", "-c", f'source {machine.path("/usr/share/bash-completion/completions/tagring")}; COMP_WORDS=(tagring {typed}); COMP_CWORD={len(words.split(" "))}; _tagring; echo "${{COMPREPLY[@]}}"; complete -p tagring')
+        found, how = done.stdout.split("\n", 1)
+        check(f"completion of {words}", found == offered and not done.stderr, done.stdout + done.stderr)
+        check("and of files elsewhere", "-o default" in how, how)
     check("nothing in it tells where it was built", str(ROOT).encode() not in machine.path("/usr/bin/tagring").read_bytes())
     check("the binary is stripped", b".symtab" not in machine.path("/usr/bin/tagring").read_bytes()[-8192:])
     unset = machine.run("tagring", "doctor", "--json", "--config", "/etc/tagring/tagring.toml")
@@ -177,7 +182,9 @@ def purge_asks(machine, package):
 
 def image_can_be_made(package):
     """The lines of the Containerfile, in a fresh Debian, as an engine goes through them."""
-    lines = [line.split(None, 1) for line in (ROOT / "packaging/Containerfile").read_text().splitlines() if line and not line.startswith("#")]
+    text = (ROOT / "packaging/Containerfile").read_text()
+    check("what Podman is told to build has the HEALTHCHECK", "podman build --format docker " in text and "podman build -t" not in text, text)
+    lines = [line.split(None, 1) for line in text.splitlines() if line and not line.startswith("#")]
     steps = {}
     for word, rest in lines:
         steps.setdefault(word, []).append(rest)

@@ -19,6 +19,9 @@ BINARY = Path(os.environ.get("TAGRING_BINARY") or ROOT / "build" / "release" / "
 HOST = "tags.example.org"
 MASTODON = "social.example.org"
 VISITOR = "127.0.0.7"
+# What nginx may have in the place of a line, and what the doctor says of it then.
+WRONG_LINES = [("a proxy that does not get at the node", r"proxy_pass .*;", "return 502;", "answers: HTTP status 502"),
+               ("one that writes another Host", r"proxy_set_header Host .*;", "", "with Host: localhost")]
 counts = {True: 0, False: 0}
 
 
@@ -132,9 +135,9 @@ def wait_for(condition, processes, seconds=60):
     return False
 
 
-def certificate_check(place):
+def doctors_check(place, name):
     done = subprocess.run([BINARY, "doctor", "--json", "--config", place.folder / "tagring.toml"], capture_output=True, text=True)
-    return {one["name"]: one for one in json.loads(done.stdout)["checks"]}["certificate"]
+    return {one["name"]: one for one in json.loads(done.stdout)["checks"]}[name]
 
 
 def children(process):
@@ -149,7 +152,7 @@ def reload(nginx):
 
 
 def looks_at_the_proxys_certificate(name, place, proxy):
-    found = certificate_check(place)
+    found = doctors_check(place, "certificate")
     check(f"{name}: the doctor has seen the proxy's certificate", found["ok"] and "shows one that others take, until 20" in found["detail"], found)
     if not name.startswith("nginx"):
         return
@@ -158,13 +161,31 @@ def looks_at_the_proxys_certificate(name, place, proxy):
     place.certificate.write_bytes((place.folder / "wrong/other.example.pem").read_bytes())
     place.key.write_bytes((place.folder / "wrong/other.example.key").read_bytes())
     check(f"{name}: it takes another certificate", reload(proxy))
-    found = certificate_check(place)
+    found = doctors_check(place, "certificate")
     check(f"{name}: the doctor sees one that others refuse", not found["ok"] and HOST in found["what_to_do"], found)
     place.certificate.write_bytes(right[0])
     place.key.write_bytes(right[1])
     check(f"{name}: it takes the right one again", reload(proxy))
-    found = certificate_check(place)
+    found = doctors_check(place, "certificate")
     check(f"{name}: and the doctor sees that it is mended", found["ok"], found)
+
+
+def looks_at_what_the_proxy_passes_on(name, place, proxy):
+    found = doctors_check(place, "way in")
+    check(f"{name}: the doctor has come in through the proxy", found["ok"], found)
+    if not name.startswith("nginx"):
+        return
+    file = place.folder / "nginx.conf"
+    right = file.read_text()
+    for what, line, instead, says in WRONG_LINES:
+        file.write_text(re.sub(line, instead, right))
+        check(f"{name}: it takes {what}", file.read_text() != right and reload(proxy))
+        found = doctors_check(place, "way in")
+        check(f"{name}: the doctor sees {what}", not found["ok"] and says in found["detail"], found)
+    file.write_text(right)
+    check(f"{name}: it passes on again", reload(proxy))
+    found = doctors_check(place, "way in")
+    check(f"{name}: and the doctor has come in again", found["ok"], found)
 
 
 def example(name, parts, place):
@@ -191,6 +212,7 @@ def example(name, parts, place):
             check(f"{name}: Mastodon knows its visitors by their addresses", arrives, (curl(place, "/", host=MASTODON), (place.folder / "log").read_text()[-1000:]))
         if "certificate" not in parts["toml"]:
             looks_at_the_proxys_certificate(name, place, processes[-1])
+            looks_at_what_the_proxy_passes_on(name, place, processes[-1])
         done = curl(place, "/api/v1/streaming?stream=hashtag&tag=caturday", "-i", "-N", "--max-time", "3", "-H", "Connection: Upgrade", "-H", "Upgrade: websocket",
                     "-H", "Sec-WebSocket-Version: 13", "-H", "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==")
         check(f"{name}: a WebSocket gets through", done.stdout.startswith("HTTP/1.1 101"), done.stdout[:300] + done.stderr)

@@ -21,5 +21,24 @@ TEST(PageOf, IsOfTheServerThatSaysSo) {
   EXPECT_EQ(page_of({}, id), id);
 }
 
+// It is shown with each of its author's posts.
+TEST(ReadAccount, IsShortHoweverLongTheProfileIs) {
+  const std::string uri = "https://example.org/users/a";
+  json::array fields;
+  for (int i = 0; i < 20; ++i)
+    fields.push_back(json::object{
+        {"type", "PropertyValue"}, {"name", "Name"}, {"value", "<b>" + std::string(20'000, '"') + "</b>"}});
+  const json::object actor = {{"id", uri},
+                              {"type", "Person"},
+                              {"indexable", true},
+                              {"summary", "<p>" + std::string(60'000, 'x') + "</p>"},
+                              {"attachment", fields}};
+  const Result<json::object> account =
+      read_account(json::serialize(actor), uri, {"https://tags.example.org"});
+  ASSERT_TRUE(account);
+  EXPECT_EQ(account->at("fields").as_array().size(), 16U);
+  EXPECT_LE(json::serialize(*account).size(), 50'000U);
+}
+
 }  // namespace
 }  // namespace tagring::posts

@@ -160,6 +160,10 @@ TEST(Html, IsBoundedWhateverComes) {
   const std::string cut =
       sanitize_html("<p>" + std::string(100, 'x') + "&amp;</p><p>more</p>", {.output_max = 63});
   EXPECT_EQ(cut, "<p>xxxxxxxxxx</p>");
+  std::string classes;
+  for (int i = 0; i < 1000; ++i) classes += "mention ";
+  EXPECT_EQ(sanitize_html("<p>x<span class=\"" + classes + "\">y</span></p>", {.output_max = 100}),
+            "<p>x</p>");
 }
 
 TEST(Html, GivesTheTextALinePerParagraph) {

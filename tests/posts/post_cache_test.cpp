@@ -71,6 +71,56 @@ TEST_F(PostCacheTest, WhatReadersNameHoldsFewOfThePlaces) {
   finish(cache.stop());
 }
 
+TEST_F(PostCacheTest, ADomainHoldsFewOfThePlacesHoweverManyHostsItHas) {
+  Tarpits tarpits(clock);
+  federation::SignedClient slow(identity, tarpits, runtime);
+  PostCache cache({.concurrent_max = 8, .waiting_max = 20, .per_domain_max = 4, .domain_waiting_max = 10},
+                  slow, site, runtime);
+  const Instant now = clock.now();
+  std::vector<PostCache::Wanted> of_one_domain;
+  for (int i = 0; i < 100; ++i)
+    of_one_domain.push_back(
+        {.uri = (i % 2 == 0 ? "https://s" : "https://s_") + std::to_string(i) + ".evil.example/1",
+         .author = {}});
+  (void)run(cache.read(std::move(of_one_domain), now));
+  EXPECT_EQ(tarpits.asked.size(), 4U);
+  const std::string other = "https://other.example/1";
+  std::vector<PostCache::Wanted> of_another = {{.uri = other, .author = {}}};
+  (void)run(cache.read(std::move(of_another), now));
+  EXPECT_EQ(tarpits.asked.back(), other);
+  // Each of these in its turn.
+  loop.run_for(std::chrono::minutes(2));
+  EXPECT_EQ(tarpits.asked.size(), 11U);
+  finish(cache.stop());
+}
+
+// Sends whoever asks on and on, each time when the time for a request is almost over.
+class Wanderer final : public HttpClient {
+ public:
+  explicit Wanderer(Clock& clock) : clock_(clock) {}
+  Task<Result<HttpResponse>> send(HttpCall call) override {
+    const Instant end = std::min(call.deadline, clock_.now() + std::chrono::seconds(19));
+    co_await clock_.sleep_until(end);
+    if (end == call.deadline) co_return fail(ErrorCode::kTimedOut, "no answer");
+    co_return HttpResponse{
+        .status = 302, .headers = {{"Location", std::string(call.url.path())}}, .body = {}};
+  }
+
+ private:
+  Clock& clock_;
+};
+
+TEST_F(PostCacheTest, AFetchThatIsSentOnTakesNoLongerThanAnother) {
+  Wanderer wanderer(clock);
+  federation::SignedClient slow(identity, wanderer, runtime);
+  PostCache cache({}, slow, site, runtime);
+  const Instant asked = clock.now();
+  std::vector<PostCache::Wanted> wanted = {{.uri = "https://a.example/1", .author = {}}};
+  EXPECT_FALSE(run(cache.read(std::move(wanted), asked + std::chrono::minutes(2))).front());
+  EXPECT_EQ(clock.now() - asked, std::chrono::seconds(20));
+  finish(cache.stop());
+}
+
 // A post that is edited while it is being fetched.
 class Edited final : public HttpClient {
  public:
@@ -99,6 +149,50 @@ class Edited final : public HttpClient {
  private:
   Clock& clock_;
 };
+
+// Only one server answers.
+class OneAnswers final : public HttpClient {
+ public:
+  explicit OneAnswers(Clock& clock) : tarpits_(clock), edited_(clock) {}
+  Task<Result<HttpResponse>> send(HttpCall call) override {
+    if (call.url.text().starts_with("https://a.example/")) return edited_.send(std::move(call));
+    return tarpits_.send(std::move(call));
+  }
+
+ private:
+  Tarpits tarpits_;
+  Edited edited_;
+};
+
+TEST_F(PostCacheTest, WhatThereIsNoRoomToFetchAnewIsNotShownAsItWas) {
+  OneAnswers answers(clock);
+  federation::SignedClient speaker(identity, answers, runtime);
+  PostCache cache({.named_concurrent_max = 1, .named_waiting_max = 1}, speaker, site, runtime);
+  const auto is_shown = [&](const std::string& uri, Instant deadline) {
+    std::vector<PostCache::Wanted> wanted = {{.uri = uri, .author = {}, .named = true}};
+    return run(cache.read(std::move(wanted), deadline)).front().has_value();
+  };
+  EXPECT_TRUE(is_shown("https://a.example/1", cache.deadline()));
+  loop.run_for(std::chrono::minutes(11));
+  for (const char* slow : {"https://s1.example/1", "https://s2.example/1"})
+    EXPECT_FALSE(is_shown(slow, clock.now()));
+  EXPECT_FALSE(is_shown("https://a.example/1", cache.deadline()));
+  EXPECT_EQ(run(cache.account("https://a.example/u", cache.deadline())), nullptr);
+  finish(cache.stop());
+}
+
+TEST_F(PostCacheTest, AServerThatDoesNotAnswerSaysNothingOfAnotherPort) {
+  OneAnswers answers(clock);
+  federation::SignedClient speaker(identity, answers, runtime);
+  PostCache cache({}, speaker, site, runtime);
+  const auto is_shown = [&](const std::string& uri) {
+    std::vector<PostCache::Wanted> wanted = {{.uri = uri, .author = {}}};
+    return run(cache.read(std::move(wanted), clock.now() + std::chrono::seconds(25))).front().has_value();
+  };
+  EXPECT_FALSE(is_shown("https://a.example:9/1"));
+  EXPECT_TRUE(is_shown("https://a.example/1"));
+  finish(cache.stop());
+}
 
 TEST_F(PostCacheTest, WhoWaitsForAPostThatIsEditedMeanwhileGetsWhatItSaysThen) {
   Edited edited(clock);

@@ -17,6 +17,21 @@ using testing::SizeIs;
 
 const std::string kInbox = "https://a.example/inbox";
 
+class CountingClock final : public Clock {
+ public:
+  explicit CountingClock(Clock& clock) : clock_(clock) {}
+  [[nodiscard]] Instant now() const override { return clock_.now(); }
+  [[nodiscard]] WallTime wall_now() const override { return clock_.wall_now(); }
+  [[nodiscard]] Task<void> sleep_until(Instant deadline) override {
+    ++sleeps;
+    return clock_.sleep_until(deadline);
+  }
+  std::size_t sleeps = 0;
+
+ private:
+  Clock& clock_;
+};
+
 class InboxLanesTest : public testing::Test {
  protected:
   ~InboxLanesTest() override { loop.drop(kOwner); }
@@ -25,20 +40,23 @@ class InboxLanesTest : public testing::Test {
     sent.push_back(item);
     times.push_back(loop.now());
     most_under_way = std::max(most_under_way, ++under_way);
-    const Instant end = loop.now() + (hanging.contains(item) ? Duration(seconds(20)) : Duration(5));
+    const bool is_slow = hanging.contains(item) || slow.contains(inbox);
+    const Instant end = loop.now() + (is_slow ? Duration(seconds(20)) : Duration(5));
     co_await clock.sleep_until(end);
     --under_way;
     const bool fails = down || failing.contains(item) || hanging.contains(item);
     InboxLanes<std::string>::Outcome outcome;
     outcome.done = !fails;
     outcome.why = fails ? inbox + " fails" : "";
+    if (early.contains(item)) outcome = {false, {}, seconds(1)};
     co_return outcome;
   }
   void run(Duration duration) { loop.run_for(duration); }
 
   static constexpr ring_sim::OwnerId kOwner = 1;
   ring_sim::Loop loop{3};
-  ring_sim::LoopClock clock{loop, kOwner};
+  ring_sim::LoopClock loop_clock{loop, kOwner};
+  CountingClock clock{loop_clock};
   Workers workers;
   Log log = Log::off();
   const Runtime runtime{clock, loop.executor(kOwner), workers, log, Rng(1)};
@@ -46,6 +64,8 @@ class InboxLanesTest : public testing::Test {
   std::vector<Instant> times;
   std::set<std::string> failing;
   std::set<std::string> hanging;
+  std::set<std::string> early;
+  std::set<std::string> slow;  // inboxes, which take it after all
   bool down = false;
   std::size_t under_way = 0;
   std::size_t most_under_way = 0;
@@ -108,6 +128,23 @@ TEST_F(InboxLanesTest, TwoThatFailAreNoInboxThatIsDown) {
   lanes.push(kInbox, "c", "c");
   run(seconds(1));
   EXPECT_THAT(sent, testing::Contains("c"));
+}
+
+TEST_F(InboxLanesTest, WhatIsTooEarlySaysNothingOfTheInbox) {
+  early = {"a", "b", "c", "d"};
+  for (const char* item : {"a", "b", "c", "d"}) lanes.push(kInbox, item, item);
+  run(minutes(10));
+  EXPECT_EQ(lanes.status().at(kInbox).failures, 0U);
+  lanes.push(kInbox, "e", "e");
+  sent.clear();
+  run(Duration(100));
+  EXPECT_THAT(sent, testing::Contains("e"));
+  while (under_way > 0) run(Duration(1));
+  EXPECT_EQ(lanes.take_back(kInbox, "a", [](const std::string&) { return true; }),
+            InboxLanes<std::string>::TakenBack::kUnsent);
+  early.clear();
+  run(seconds(3));
+  EXPECT_TRUE(lanes.idle());
 }
 
 TEST_F(InboxLanesTest, WhatComesAfterAThreadIsEmptyIsStillAMomentApart) {
@@ -217,6 +254,26 @@ TEST_F(InboxLanesTest, AHostThatAsksForPatienceGetsNothingUntilThen) {
   EXPECT_THAT(sent, SizeIs(3));
 }
 
+TEST_F(InboxLanesTest, ManyInboxesOfOneHostDoNotWakeEachOther) {
+  constexpr std::size_t kInboxes = 300;
+  for (std::size_t i = 0; i < kInboxes; ++i)
+    lanes.push(fmt::format("https://a.example/{}/inbox", i), "post", "post", seconds(1) + Duration(i));
+  run(minutes(1));
+  EXPECT_THAT(sent, SizeIs(kInboxes));
+  EXPECT_TRUE(lanes.idle());
+  EXPECT_LT(clock.sleeps, 10 * kInboxes);
+  down = true;
+  for (std::size_t i = 0; i < kInboxes; ++i)
+    lanes.push(fmt::format("https://a.example/{}/inbox", i), "post", "post");
+  run(std::chrono::hours(1));
+  clock.sleeps = 0;
+  for (int i = 0; i < 100; ++i) {
+    hosts.heard("a.example");
+    run(Duration(10));
+  }
+  EXPECT_LT(clock.sleeps, 20 * kInboxes) << "each has heard it once";
+}
+
 TEST_F(InboxLanesTest, WhatIsTakenBackInTimeIsNotSent) {
   using TakenBack = InboxLanes<std::string>::TakenBack;
   const auto any = [](const std::string&) { return true; };
@@ -241,6 +298,34 @@ TEST_F(InboxLanesTest, ToOneInboxGoFewAtATimeAndToAllTogetherNoMoreThanAllowed) 
   EXPECT_EQ(most_under_way, QueueOptions{}.singles_max);
   run(minutes(10));
   EXPECT_GE(std::set(sent.begin(), sent.end()).size(), 1000U);
+}
+
+TEST_F(InboxLanesTest, InboxesThatAnswerSlowlyGiveTheirPlacesToWhoWaitsForOne) {
+  for (int i = 0; i < 200; ++i) {
+    const std::string inbox = fmt::format("https://slow{}.example/inbox", i);
+    slow.insert(inbox);
+    for (int post = 0; post < 20; ++post) lanes.push(inbox, std::to_string(post), "slow");
+  }
+  run(seconds(1));
+  for (int i = 0; i < 40; ++i) lanes.push(fmt::format("https://{}.example/inbox", i), "post", "quick");
+  run(seconds(45));
+  EXPECT_EQ(std::ranges::count(sent, "quick"), 40) << "nobody has two requests before they have one";
+  EXPECT_EQ(most_under_way, QueueOptions{}.singles_max);
+}
+
+TEST_F(InboxLanesTest, ServersOfOneDomainLeavePlacesToOthersHoweverManyTheyAre) {
+  for (int i = 0; i < 200; ++i) {
+    const std::string inbox = fmt::format("https://s{}.slow.example/inbox", i);
+    slow.insert(inbox);
+    lanes.push(inbox, "post", "slow");
+  }
+  run(seconds(1));
+  EXPECT_EQ(under_way, QueueOptions{}.singles_max / Places::kShares);
+  lanes.push(kInbox, "post", "quick");
+  run(seconds(1));
+  EXPECT_EQ(sent.back(), "quick");
+  run(minutes(10));
+  EXPECT_TRUE(lanes.idle()) << "those have theirs one after the other";
 }
 
 // --- what servers say of their limits ----------------------------------------------------------------------

@@ -304,6 +304,31 @@ TEST_F(LanesTest, NeverMoreRequestsUnderWayThanAllowed) {
   EXPECT_TRUE(lanes->idle());
 }
 
+TEST_F(LanesTest, DestinationsThatAlwaysHaveMoreGoToTheBackOfTheLine) {
+  takes = std::chrono::seconds(19);
+  open({.concurrent_max = 2, .backoff = {}});
+  for (int second = 0; second < 60; ++second) {
+    for (const char* destination : {"slow", "slower"}) lanes->push(destination, second);
+    if (second == 1) lanes->push("other", 1);
+    loop.run_for(std::chrono::seconds(1));
+  }
+  EXPECT_EQ(batches_to("other"), std::vector<Batch>{{1}});
+  EXPECT_GE(batches_to("slow").size(), 2U);
+  EXPECT_EQ(most_under_way, 2);
+}
+
+TEST_F(LanesTest, ServersOfOneDomainLeavePlacesToOthersHoweverManyTheyAre) {
+  open({.concurrent_max = 16, .backoff = {}});
+  for (int i = 0; i < 50; ++i) lanes->push("s" + std::to_string(i) + ".slow.example", i);
+  loop.run_for(Duration(10));
+  EXPECT_EQ(under_way, 2);
+  lanes->push("quick.example", 1);
+  loop.run_for(Duration(10));
+  EXPECT_EQ(sent.back().destination, "quick.example");
+  loop.run_for(std::chrono::seconds(10));
+  EXPECT_TRUE(lanes->idle());
+}
+
 TEST_F(LanesTest, DestinationsThatComeBackFromABackoffWaitTheirTurnToo) {
   failing = {"a", "b", "c", "d"};
   takes = Duration(3000);

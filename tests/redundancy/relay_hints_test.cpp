@@ -52,6 +52,20 @@ TEST_F(RelayHintsTest, TriesTwiceAsManyWhenOneIsOverloadedAndKeepsTheTokenToShow
   EXPECT_TRUE(counts.tokens({"caturday"_tag}).empty());
 }
 
+TEST_F(RelayHintsTest, WhoAnnouncesIsHeardOfWhatItAnnouncesAndOnlyOfMore) {
+  counts.hear({{"caturday"_tag, {8, 0}}, {"dogs"_tag, {256, 0}}}, {"caturday"_tag, "owls"_tag});
+  EXPECT_EQ(counts.of("caturday"_tag), 8U);
+  EXPECT_EQ(counts.of("dogs"_tag), 2U) << "no post was about dogs";
+  EXPECT_EQ(counts.of("owls"_tag), 2U);
+  counts.hear({{"caturday"_tag, {4, 0}}}, {"caturday"_tag});
+  EXPECT_EQ(counts.of("caturday"_tag), 8U);
+}
+
+TEST_F(RelayHintsTest, OnlyPowersOfTwoFromThoseAtRestToTheLimitAreCounts) {
+  for (const unsigned relays : {2U, 4U, 256U}) EXPECT_TRUE(counts.is_count(relays)) << relays;
+  for (const std::int64_t relays : {-2, 0, 1, 3, 512}) EXPECT_FALSE(counts.is_count(relays)) << relays;
+}
+
 TEST_F(RelayHintsTest, DoesNotGoBeyondTheLimits) {
   counts.learn("caturday"_tag, 1);
   EXPECT_EQ(counts.of("caturday"_tag), 2U);

@@ -33,6 +33,13 @@ TEST_F(RelaySetTest, ADoublingHasTenSecondsToWorkBeforeTheNext) {
   EXPECT_FALSE(set.is_settling(now + seconds(10)));
 }
 
+TEST_F(RelaySetTest, BelievesNobodyElseThatTheLastDoublingDidNotHelpBeforeHalfOfThat) {
+  EXPECT_FALSE(set.has_just_changed(now));
+  grow(4);
+  EXPECT_TRUE(set.has_just_changed(now + seconds(4)));
+  EXPECT_FALSE(set.has_just_changed(now + seconds(5)));
+}
+
 TEST_F(RelaySetTest, IsHalvedOnlyAfterTheCooldown) {
   grow(4);
   EXPECT_FALSE(set.may_halve(now + seconds(59)));

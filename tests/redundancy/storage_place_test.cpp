@@ -153,6 +153,16 @@ TEST(StoragePlace, ARemovalGoesWhereverThePostMayHaveBeenPut) {
   });
 }
 
+TEST(StoragePlace, APostMayBeWhereItWasPutWhateverItsHashtagHadAndNowhereElse) {
+  for (unsigned i = 0; i < 50; ++i) {
+    const std::vector<unsigned> partitions =
+        redundancy::partitions_of_post(uri(i), 4, 4, redundancy::kRelaysMax);
+    for (unsigned number = 0; number < redundancy::kPartitionsMax; ++number)
+      EXPECT_EQ(redundancy::may_be_in_partition(uri(i), number, 4),
+                std::ranges::binary_search(partitions, number));
+  }
+}
+
 // What is sent to the next one after those that have it must not depend on how large the set has become.
 TEST(StoragePlace, AGrowingSetAddsToTheEndOfThePartitionsThatARemovalGoesTo) {
   for (unsigned reach = 4; reach < redundancy::kRelaysMax; reach *= 2) {

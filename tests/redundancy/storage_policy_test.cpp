@@ -47,9 +47,21 @@ TEST(StoragePolicy, NoSetIsDoubledRightAfterAChangeNorBeyondTheRing) {
 }
 
 TEST(StoragePolicy, AnotherOwnerMustHaveAtLeastHalfAsMuch) {
-  EXPECT_TRUE(StoragePolicy::confirms(report({{0, 60}}), 0, 120));
-  EXPECT_FALSE(StoragePolicy::confirms(report({{0, 59}}), 0, 120));
-  EXPECT_FALSE(StoragePolicy::confirms(report({{32, 200}}), 0, 120)) << "of another partition";
+  EXPECT_TRUE(policy.confirms(report({{0, 120}}), 8, 0, 240));
+  EXPECT_FALSE(policy.confirms(report({{0, 119}}), 8, 0, 240));
+  EXPECT_FALSE(policy.confirms(report({{32, 400}}), 8, 0, 240)) << "of another partition";
+}
+
+TEST(StoragePolicy, WhatTheOtherOwnerMustHaveIsNotForTheOneThatAsksToSay) {
+  EXPECT_FALSE(policy.confirms(report({{0, 0}}), 4, 0, 0));
+  EXPECT_FALSE(policy.confirms(report({{0, 49}}), 4, 0, -1));
+  EXPECT_TRUE(policy.confirms(report({{0, 50}}), 4, 0, 0)) << "half of what the coordinator can bear";
+  EXPECT_FALSE(policy.confirms(report({{0, 74}}), 8, 0, 0)) << "half as much again in a set of eight";
+  EXPECT_TRUE(policy.confirms(report({{0, 20}}, 40), 4, 0, 0)) << "half of what the other one can";
+  const StoragePolicy large({.at_rest = 4, .bearable = 1e9});
+  const double worth = StoragePolicy::kWorthDividing;
+  EXPECT_TRUE(large.confirms(report({{0, worth}}, 1e9), 4, 0, worth)) << "the one that asks is small";
+  EXPECT_FALSE(large.confirms(report({{0, worth - 1}}, 0), 4, 0, 0));
 }
 
 // Eight replicas are two partitions, 0 and 32; half as many have one, with twice what each can bear alone.

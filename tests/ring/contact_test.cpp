@@ -71,6 +71,13 @@ TEST(NodeId, RefusesHostsThatAreNotUtf8) {
   EXPECT_FALSE(registrable_domain(std::string(100'000, 'a')));
 }
 
+// Else whoever has a domain with a wildcard in the DNS has as many shares of what is limited as they like.
+TEST(NodeId, HasAShareByItsDomainWhateverItsName) {
+  for (const char* host : {"evil.example", "s1.evil.example", "S_1.Evil.Example", "xn--0.evil.example"})
+    EXPECT_EQ(domain_of(host), "evil.example") << host;
+  for (const char* host : {"192.0.2.1", "2001:db8::1", "co.uk", ""}) EXPECT_EQ(domain_of(host), host);
+}
+
 TEST(NodeId, HoldsTheHashesInTheOrderOfThePaper) {
   // The outer quarters depend on the subnet, the inner half on the domain.
   const Prefix64 here = address("2001:db8::1").prefix64();

@@ -324,7 +324,9 @@ TEST(FindOwner, ALookUpThatIsLedAstrayEnds) {
 
 TEST(FindOwner, NobodyIsAskedTwice) {
   StillRing still;
-  for (std::size_t i = 1; i < 6; ++i) still.node.peers[still.ring[i].id].find = {std::nullopt, still.ring};
+  std::vector<Contact> named = still.ring;
+  named.erase(named.begin() + 1);
+  for (std::size_t i = 1; i < 6; ++i) still.node.peers[still.ring[i].id].find = {std::nullopt, named};
   EXPECT_FALSE(still.find(just_after(still.ring[0].id)));
   EXPECT_EQ(still.node.asked.size(), 5U) << "nor this node itself";
 }
@@ -485,6 +487,22 @@ TEST(SplitRings, ASuccessorThatTookOurKeysWhileWeWereAwayIsARival) {
   vserver.fetched(*vserver.missing(), vserver.rivals_met());
   node.loop.run_for(std::chrono::seconds(30));
   EXPECT_FALSE(vserver.missing());
+  // Nor if its data takes longer to come than until it is met again.
+  Duration served{};
+  for (const Instant end = node.loop.now() + std::chrono::minutes(20); node.loop.now() < end;) {
+    const std::optional<Segment> gap = vserver.missing();
+    const std::uint64_t met = vserver.rivals_met();
+    const Duration step = gap ? std::chrono::seconds(70) : std::chrono::seconds(1);
+    node.loop.run_for(step);
+    EXPECT_LE(vserver.rivals().size(), 1U);
+    if (gap) {
+      vserver.fetched(*gap, met);
+    } else {
+      served += step;
+    }
+  }
+  EXPECT_GT(served, std::chrono::minutes(15));
+  EXPECT_GT(vserver.rivals_met(), 2U) << "what it takes for us meanwhile is not forgotten";
   node.stop();
 }
 

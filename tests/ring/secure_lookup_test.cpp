@@ -57,6 +57,43 @@ TEST(SecureLookup, TakesTheClosestOfTheClaims) {
   EXPECT_EQ(owner->contact, s.ring[3]);
 }
 
+// Who is not there lets calls run out.
+class Slow : public NodeAmongScripts {
+ public:
+  using NodeAmongScripts::NodeAmongScripts;
+  Task<Result<Reply>> call(Contact to, Request request, Instant deadline) override {
+    if (peers.contains(to.id)) co_return co_await NodeAmongScripts::call(to, std::move(request), deadline);
+    asked.push_back(to.id);
+    co_await clock.sleep_until(deadline);
+    co_return fail(ErrorCode::kTimedOut, "no answer");
+  }
+};
+
+TEST(SecureLookup, IsNotKeptWaitingByWhomLiarsNameToAnOrdinaryOne) {
+  Slow node({real_contact(0)}, {}, ShortSighted::tuning(true));
+  Vserver& self = *node.membership.vservers()[0];
+  const std::vector<Contact> liars = real_contacts(1, 20);
+  const std::vector<Contact> dead = real_contacts(100, 76);
+  for (std::size_t i = 0; i + 1 < liars.size(); ++i) {
+    FindReply& answer = node.peers[liars[i].id].find;
+    for (std::size_t j = 0; j < 4; ++j) answer.closer.push_back(dead[4 * i + j]);
+    answer.closer.push_back(liars[i + 1]);
+  }
+  self.restore(liars[0], {liars[0]}, {});
+  EXPECT_FALSE(node.await(self.lookup(just_after(real_contact(0).id))));
+  EXPECT_LE(node.asked.size(), 8U + 3U) << "time for eight who do not answer, and three who do";
+}
+
+TEST(SecureLookup, AnOrdinaryOneReadsNoMoreOfAnAnswerThanOthersGive) {
+  ShortSighted s(/*secure=*/false);
+  const RingId key = s.ring[3].id;
+  s.node.peers[s.ring[2].id].find = {std::nullopt, real_contacts(100, 64)};
+  s.let_name(1, 3);
+  const Result<Owner> owner = s.find(key);
+  ASSERT_TRUE(owner) << owner.error().message;
+  EXPECT_EQ(owner->contact, s.ring[3]);
+}
+
 TEST(SecureLookup, AnOrdinaryOneBelievesTheFirst) {
   ShortSighted s;
   const RingId key = s.ring[3].id;

@@ -303,6 +303,38 @@ TEST_F(Accusations, WhoSaysThatALivingPostWasRemovedIsNamed) {
   EXPECT_EQ(audit(), (Accused{{"not_removed", named({stores_[0]})}}));
 }
 
+// It is relayed on; owners were told to take it out by the node that audits them.
+TEST_F(Accusations, WhoRemovedWhatAnAuthorWantsToBeKeptNoMoreIsNotNamed) {
+  world_.set_indexable(auditor_, false);
+  world_.publish(auditor_, {"dogs"});  // so that its author's profile is looked at
+  world_.loop.run_for(std::chrono::minutes(1));
+  ASSERT_TRUE(world_.run_until(std::chrono::minutes(2), [&] { return world_.is_quiet(); }))
+      << world_.unrest();
+  world_.loop.run_for(std::chrono::minutes(11));
+  EXPECT_EQ(audit(), Accused());
+  for (const json::value& owner : last_.at("owners").as_array())
+    EXPECT_EQ(json::get_int(owner.get_object(), "removed"), 2) << owner;
+  world_.set_indexable(auditor_, true);
+  world_.publish(auditor_, {"dogs"});
+  world_.loop.run_for(std::chrono::minutes(1));
+  EXPECT_EQ(audit(), Accused()) << "what was taken out does not come back";
+}
+
+TEST_F(Accusations, AHashtagThatCameOrCameBackAMomentAgoMayBeOnItsWay) {
+  const std::size_t number = world_.publish(auditor_, {"dogs"});
+  world_.loop.run_for(std::chrono::seconds(10));
+  world_.edit(number, {kAuditedHashtag, "dogs"});
+  world_.loop.run_for(std::chrono::seconds(10));
+  ASSERT_TRUE(world_.run_until(std::chrono::minutes(2), [&] { return world_.is_quiet(); }))
+      << world_.unrest();
+  const World::Post& post = world_.posts()[number];
+  heads_[stores_[0]] = head_of(posts_);
+  heads_[stores_[0]].posts.emplace(post.uri, std::pair(PostState::kRemoved, post.dated));
+  EXPECT_EQ(audit(), Accused());
+  world_.loop.run_for(std::chrono::minutes(11));
+  EXPECT_EQ(audit(), (Accused{{"not_removed", named({stores_[0]})}}));
+}
+
 // A relay that is a storage owner as well, or has a friend who is one, could say so of each post.
 TEST_F(Accusations, ARemovalThatOneRelayShowsHidesNothing) {
   storage::TakenItem removal = item_of(posts_[0]);

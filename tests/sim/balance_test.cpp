@@ -101,6 +101,61 @@ TEST(Balance, FullNodesGiveTheirPlacesToThoseWithRoomAndNoPostIsLost) {
   EXPECT_LT(balanced, 0.6 * resting) << "bytes above capacity, of " << resting;
 }
 
+TEST(Balance, ANewNodeThatCrashesWhileItChoosesItsPlacesGetsThemAll) {
+  constexpr std::size_t kNew = 4;
+  WorldOptions options;
+  options.vservers = 4;
+  options.storage_replicas = 2;
+  options.balance = true;
+  World world(17, options);
+  const auto places = [&](Ring ring) {
+    return world.is_running(kNew) ? world.node(kNew).rings().of(ring).vservers().size() : std::size_t{0};
+  };
+  for (std::size_t i = 0; i < kNew; ++i) world.start_node(i);
+  ASSERT_TRUE(world.run_until(std::chrono::minutes(5), [&] { return world.is_settled(); }));
+  world.start_node(kNew);
+  const Instant end = world.loop.now() + std::chrono::minutes(5);
+  while (world.loop.now() < end && places(Ring::kRelay) < 2 && places(Ring::kStorage) < 2)
+    world.loop.run_for(std::chrono::milliseconds(10));
+  ASSERT_LT(world.loop.now(), end);
+  ASSERT_LT(places(Ring::kRelay) + places(Ring::kStorage), 2U * options.vservers);
+  world.crash_node(kNew);
+  world.loop.run_for(std::chrono::seconds(5));
+  world.start_node(kNew);
+  EXPECT_TRUE(world.run_until(
+      std::chrono::minutes(5),
+      [&] { return places(Ring::kRelay) == options.vservers && places(Ring::kStorage) == options.vservers; }))
+      << places(Ring::kRelay) << " and " << places(Ring::kStorage);
+}
+
+// Whoever would have to take it over has blocked the node.
+TEST(Balance, ANodeDoesNotTryEachTimeToLeaveAPlaceThatNobodyTakesOver) {
+  std::map<std::string, std::int64_t> stuck;  // by host, the first place that it wants to leave
+  std::size_t denied = 0;
+  WorldOptions options = skewed();
+  options.lie = [&](std::size_t, const HttpRequest& request) -> std::optional<HttpResponse> {
+    if (request.target != overlay::RingService::kPath || !request.body.contains("\"take_over\""))
+      return std::nullopt;
+    const Result<json::object> body = json::parse_object(request.body);
+    const json::object* leaver = body ? json::get_object(*body, "leaver") : nullptr;
+    if (leaver == nullptr || json::text_of(*body, "ring") != "storage") return std::nullopt;
+    const std::int64_t place = json::get_int(*leaver, "vserver").value_or(-1);
+    if (stuck.try_emplace(json::text_of(*leaver, "host"), place).first->second != place) return std::nullopt;
+    ++denied;
+    HttpResponse refusal;
+    refusal.status = 403;
+    refusal.body = R"({"error":"denied","message":"blocked here"})";
+    return refusal;
+  };
+  World world(11, options);
+  for (std::size_t i = 0; i < kNodes; ++i) world.start_node(i);
+  ASSERT_TRUE(world.run_until(std::chrono::minutes(5), [&] { return world.is_settled(); }));
+  publish(world, many_tags(), 400);
+  world.loop.run_for(std::chrono::minutes(20));
+  EXPECT_GT(denied, 0U);
+  EXPECT_EQ(denied, stuck.size()) << "each once a day";
+}
+
 TEST(Balance, ANodeThatCrashesAmongMovesComesBackToItsPlaces) {
   World world(12, skewed());
   const std::vector<std::string> tags = many_tags();

@@ -164,5 +164,45 @@ TEST(CatchUp, WhoServesNoHashtagIsNotAskedAgainAndAgain) {
   EXPECT_EQ(world.feed(rest[0], kTag), std::multiset{world.posts()[post].uri}) << "the other relay brings it";
 }
 
+// The owner of one that comes before it in every turn cannot be asked where the hashtag is.
+TEST(Renewing, AFormerOwnerIsUnfollowedThoughTheOwnerOfAnotherHashtagIsNotFound) {
+  World world(5, WorldOptions{});
+  for (std::size_t i = 0; i < kNodes; ++i) world.start_node(i);
+  ASSERT_TRUE(world.run_until(std::chrono::minutes(2), [&] { return world.is_settled(); }));
+  const auto relays = relays_of(world, kTag);
+  const std::size_t reader = others(world, relays).front();
+  const subscriber::Subscriptions& subscriber = world.node(reader).subscriber();
+  subscribe(world, reader, {kTag});
+  ASSERT_TRUE(world.run_until(std::chrono::minutes(2), [&] { return subscriber.is_settled(); }));
+  std::string lost;
+  std::set<std::size_t> unreachable;
+  for (int i = 0; unreachable.empty() && i < 1000; ++i) {
+    lost = fmt::format("a{}", i);
+    for (const std::size_t relay : relays_of(world, lost)) unreachable.insert(relay);
+    const bool is_apart =
+        std::ranges::none_of(relays, [&](std::size_t relay) { return unreachable.contains(relay); });
+    if (!is_apart || unreachable.contains(reader)) unreachable.clear();
+  }
+  ASSERT_FALSE(unreachable.empty());
+  ASSERT_LT(lost, kTag);
+  world.cut({reader}, unreachable);
+  subscribe(world, reader, {lost});
+  world.loop.run_for(std::chrono::minutes(2));
+  ASSERT_FALSE(subscriber.is_settled());
+
+  const auto follows_former = [&] {
+    return subscriber.follows(Tag::from_canonical(kTag),
+                              fmt::format("https://tags.n{}.example", relays.front()));
+  };
+  ASSERT_TRUE(follows_former());
+  HttpRequest request;
+  request.method = "POST";
+  request.target = "/blocks/add";
+  request.body = fmt::format(R"({{"kind":"domain","what":"n{}.example","reason":"spam"}})", relays.front());
+  const auto answer = world.await(world.node(reader).control(std::move(request)), std::chrono::minutes(1));
+  ASSERT_TRUE(answer && answer->status == 200);
+  EXPECT_TRUE(world.run_until(std::chrono::minutes(5), [&] { return !follows_former(); }));
+}
+
 }  // namespace
 }  // namespace tagring::sim

@@ -180,6 +180,27 @@ TEST(FollowersInTheWorld, WhoWasForgottenUnderAllHashtagsFindsOutByItself) {
   run.expect_all_posts_everywhere();
 }
 
+// What a header shows may have to wait (here because a list was just fetched), and no other need come.
+TEST(FollowersInTheWorld, WhoIsHeardToDifferIsLookedAt) {
+  Repair run(18);
+  run.world.loop.run_for(instances::FollowerSync::kLookEvery / 2 - std::chrono::minutes(60));
+  for (const bool first : {true, false}) {
+    for (const std::size_t subscriber : run.subscribers) {
+      for (std::size_t owner = 0; owner < kNodes; ++owner) {
+        const std::set<std::string> there = run.followed(subscriber, owner);
+        if (owner == subscriber || there.size() < 2) continue;
+        EXPECT_TRUE(run.forge(subscriber, owner, /*undo=*/true, {first ? *there.begin() : *there.rbegin()}));
+      }
+    }
+    run.post();
+  }
+  EXPECT_GT(run.total("throttled"), 0);
+  run.world.loop.run_for(instances::FollowerSync::kLookEvery / 2 + std::chrono::hours(1));
+  run.quiet();
+  run.expect_agreement();
+  run.expect_all_posts_everywhere();
+}
+
 // The same while messages are lost.
 TEST(FollowersInTheWorld, AreRepairedAlsoOverABadNetwork) {
   for (const std::uint64_t seed : {21, 22, 23}) {

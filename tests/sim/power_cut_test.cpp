@@ -67,6 +67,31 @@ TEST(AfterAPowerCut, AHundredAndFortyNodesAreOneRingWithinAMinute) {
   for (const std::uint64_t seed : {201, 202}) EXPECT_TRUE(comes_back(seed, 140)) << "seed " << seed;
 }
 
+TEST(Bootstrap, AFounderWhoseClockIsYearsAheadStillKnowsItsNetwork) {
+  WorldOptions options;
+  options.configured_nodes = 1;
+  options.vservers = 1;
+  World world(11, options);
+  for (std::size_t i = 0; i < 4; ++i) world.start_node(i);
+  ASSERT_TRUE(world.run_until(std::chrono::minutes(2), [&] { return world.is_settled(); }));
+  world.loop.run_for(std::chrono::seconds(10));  // the address book is on the disk
+  world.crash_node(0);
+  world.set_clock(0, std::chrono::days(730));
+  world.start_node(0);
+  bool is_alone = false;
+  EXPECT_TRUE(world.run_until(std::chrono::minutes(1), [&] {
+    if (!world.is_running(0)) return false;
+    bool is_member = true;
+    for (const Ring ring : {Ring::kRelay, Ring::kStorage}) {
+      const ring::Vserver& vserver = *world.node(0).rings().of(ring).vservers().front();
+      is_alone = is_alone || vserver.is_alone();
+      is_member = is_member && vserver.is_member();
+    }
+    return is_member;
+  }));
+  EXPECT_FALSE(is_alone) << "it has founded a second network";
+}
+
 // Whoever has given up its places knows those who have not.
 TEST(Bootstrap, ANodeWithoutAPlaceIsAWayIn) {
   WorldOptions options;

@@ -38,6 +38,15 @@ std::vector<HistoryEntry> with_inventions(std::vector<HistoryEntry> entries) {
   return entries;
 }
 
+std::vector<HistoryEntry> with_inventions_once(std::vector<HistoryEntry> entries) {
+  const std::vector<HistoryEntry> known = entries;
+  for (HistoryEntry entry : known) {
+    entry.uri += "0";
+    entries.push_back(std::move(entry));
+  }
+  return entries;
+}
+
 std::vector<HistoryEntry> with_each_removed_thrice(std::vector<HistoryEntry> entries) {
   for (HistoryEntry& entry : entries) entry.removed = true;
   const std::vector<HistoryEntry> known = entries;
@@ -103,6 +112,20 @@ TEST_F(Reading, OneOwnersDatesAndAuthorsAreNotTaken) {
 TEST_F(Reading, OneOwnerCountsOnceHoweverOftenItSaysSomething) {
   expect_that_nobody_believes(with_inventions);
   expect_that_nobody_believes(with_each_removed_thrice);
+}
+
+// Each post that one owner invents is looked for there, one after the other.
+TEST_F(Reading, AServerThatAnswersLateKeepsNoReaderWaitingForAllOfItsPosts) {
+  world->set_instance_down(kPublisher, false);
+  world->set_instance_late(kPublisher, std::chrono::seconds(9));
+  lie = with_inventions_once;
+  for (std::size_t i = 0; i < kMachines; ++i) {
+    liar = i;
+    const auto read = world->history((i + 1) % kMachines, kCats, 40);
+    ASSERT_TRUE(read) << "node " << i << " lies";
+    EXPECT_EQ(*read, truth) << "node " << i << " lies";
+  }
+  EXPECT_GE(told, 2U);
 }
 
 }  // namespace

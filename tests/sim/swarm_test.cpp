@@ -156,6 +156,7 @@ struct AtRest : testing::Test {
     ASSERT_TRUE(world.run_until(std::chrono::minutes(5), [&] { return world.is_quiet(); }));
     ASSERT_EQ(checks.at_rest(std::chrono::minutes(5)), "");
     ASSERT_EQ(checks.glance(), "");
+    ASSERT_EQ(checks.still(), "");
   }
 
   std::size_t owner(Ring ring) {
@@ -192,6 +193,7 @@ TEST_F(AtRest, OneOwnerHasAPostAsLivingThatWasEdited) {
   const World::Post& post = world.posts()[1];
   corrupt(1, storage::HistoryEntry{"dogs"_tag, post.uri, World::author_of(1), post.dated, false});
   EXPECT_NE(found(), "");
+  EXPECT_NE(checks.still(), "");
 }
 
 TEST_F(AtRest, OneOwnerHasAnotherDate) {

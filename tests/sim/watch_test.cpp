@@ -1,4 +1,6 @@
 // The ring audits itself: nobody types a command.
+#include "audit/watch.hpp"
+
 #include <fmt/format.h>
 
 #include "audit/offences.hpp"
@@ -113,6 +115,38 @@ TEST(Watch, WhereAllAreHonestNobodyIsAccusedAndLittleIsAsked) {
     EXPECT_GT(audits(world, i, "looks"), 0) << i;
     EXPECT_EQ(audits(world, i, "made"), 0) << i;
   }
+}
+
+TEST(Watch, NothingIsAmissWhereOwnersTookOutWhatTheyWereToldTo) {
+  WatchRun run(6, /*drops=*/false);
+  World& world = run.world();
+  world.loop.run_for(std::chrono::minutes(10));
+  for (std::size_t i = 0; i < kNodes; ++i) {
+    world.set_indexable(i, false);
+    world.publish(i, {"dogs"});  // so that its author's profile is looked at
+  }
+  world.loop.run_for(std::chrono::hours(1));
+  const auto left = world.history(0, kTag, 40);
+  ASSERT_TRUE(left);
+  EXPECT_EQ(left->size(), 0U);
+  std::int64_t looks = 0;
+  for (std::size_t i = 0; i < kNodes; ++i) {
+    looks += audits(world, i, "looks");
+    EXPECT_EQ(audits(world, i, "amiss"), 0) << i;
+  }
+  EXPECT_GT(looks, 0);
+}
+
+// A new owner has only heard of what others were told, and signs nothing of it.
+TEST(Watch, OwnersThatObeyMaySayThatAPostIsRemovedOrNothingOfIt) {
+  using audit::Watch;
+  using storage::PostState;
+  EXPECT_FALSE(Watch::is_contradiction({PostState::kLive}));
+  EXPECT_FALSE(Watch::is_contradiction({PostState::kAbsent, PostState::kRemoved}));
+  EXPECT_FALSE(Watch::is_contradiction({PostState::kAbsent, PostState::kCorrected}));
+  EXPECT_TRUE(Watch::is_contradiction({PostState::kAbsent, PostState::kLive}));
+  EXPECT_TRUE(Watch::is_contradiction({PostState::kLive, PostState::kRemoved}));
+  EXPECT_TRUE(Watch::is_contradiction({PostState::kAbsent, PostState::kLive, PostState::kRemoved}));
 }
 
 // What a liar that has a node, and the receipts of honest owners, can make others believe of these: nothing.

@@ -3,6 +3,7 @@
 
 #include <cstdlib>
 #include <fmt/format.h>
+#include <set>
 
 #include "hashtag/tag.hpp"
 #include "ring/vserver.hpp"
@@ -11,6 +12,16 @@
 
 namespace tagring::sim {
 namespace {
+
+// Lists are long.
+std::string difference(const std::multiset<std::string>& found, const std::multiset<std::string>& expected) {
+  std::string text;
+  for (const std::string& uri : expected)
+    if (!found.contains(uri)) text += " lacks " + uri;
+  for (const std::string& uri : found)
+    if (!expected.contains(uri)) text += " has " + uri;
+  return text;
+}
 
 TEST(World, PostsReachSubscribersAndHistoryAndDeletionsFollow) {
   World world(1, WorldOptions{});
@@ -346,7 +357,8 @@ std::uint64_t survive(std::uint64_t seed, const Chaos& chaos) {
     EXPECT_TRUE(history) << "seed " << seed;
     if (history)
       EXPECT_EQ(uris_of(*history), live_posts(world, tag))
-          << "seed " << seed << ": history through " << i << ", #" << tag;
+          << "seed " << seed << ": history through " << i << ", #" << tag
+          << difference(uris_of(*history), live_posts(world, tag));
   }
   return world.loop.trace();
 }

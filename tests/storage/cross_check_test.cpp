@@ -137,12 +137,44 @@ TEST(CrossCheck, OneOwnerRemovesNothingOfAnotherPart) {
   EXPECT_THAT(together(part, {page({}), liar, liar}).entries, IsEmpty());  // or they have heard it first
 }
 
+// One that lacks the post keeps so what one of them says, while the post's server is silent.
+TEST(CrossCheck, WhoHasOnlyHeardOfARemovalDoesNotSayThatThereWasOne) {
+  HistoryEntry removal = entry(1, "a", true);
+  const HistoryPage liar = page({removal});
+  removal.changed = kBeforeAll;
+  const HistoryPage heard = page({removal});
+  const HistoryPage part = page({entry(1, "a")});
+  EXPECT_THAT(together(part, {page({}), liar, heard, heard}).entries, SizeIs(1));
+  EXPECT_THAT(together(part, {liar, liar, liar, heard}).entries, IsEmpty());
+}
+
 TEST(CrossCheck, WhatMostOfAPartDoNotShowMayStandInAnother) {
   const HistoryPage part = page({entry(1, "a")});
   const Verdict unknown{std::nullopt, /*is_certain=*/false};
   EXPECT_THAT(together(part, {part, page({}), page({})}, {{"a", unknown}}).entries, SizeIs(1));
   const Verdict gone{std::nullopt};
   EXPECT_THAT(together(part, {part, page({}), page({})}, {{"a", gone}}).entries, IsEmpty());
+}
+
+TEST(CrossCheck, AFalseAuthorHidesNothingOfAnotherPart) {
+  HistoryEntry false_author = entry(1, "a");
+  false_author.author += "0";
+  const HistoryPage liar = page({false_author});
+  const Verdict by_another{std::nullopt, /*is_certain=*/true, /*is_everywhere=*/false};
+  EXPECT_THAT(together(page({entry(1, "a")}), {liar, page({}), page({})}, {{"a", by_another}}).entries,
+              testing::ElementsAre(entry(1, "a")));
+  EXPECT_THAT(together(page({}), {liar, page({}), page({})}, {{"a", by_another}}).entries, IsEmpty());
+}
+
+TEST(CrossCheck, OfAPostThatIsBySomebodyElseNobodyIsRightThatItWasRemoved) {
+  const HistoryPage living = page({entry(1, "a")});
+  const HistoryPage removed = page({entry(1, "a", true)});
+  const Verdict by_another{std::nullopt, /*is_certain=*/true, /*is_everywhere=*/false};
+  EXPECT_EQ(is_right(living, "a", by_another), std::optional(false));
+  EXPECT_EQ(is_right(removed, "a", by_another), std::nullopt);
+  EXPECT_EQ(is_right(removed, "a", Verdict{std::nullopt}), std::optional(true));
+  EXPECT_EQ(is_right(removed, "a", Verdict{entry(1, "a")}), std::optional(false));
+  EXPECT_EQ(is_right(living, "a", Verdict{std::nullopt, /*is_certain=*/false}), std::nullopt);
 }
 
 HistoryPage read(std::vector<HistoryPage> owners, std::size_t limit) {

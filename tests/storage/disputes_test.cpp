@@ -2,6 +2,7 @@
 #include "storage/disputes.hpp"
 
 #include <functional>
+#include <utility>
 
 #include "belief/servers.hpp"
 #include "db_history/history_store.hpp"
@@ -17,8 +18,18 @@ using testing::IsEmpty;
 
 const std::string kB = "https://tags.b.example";
 const std::string kC = "https://tags.c.example";
+constexpr std::size_t kEnough = 2;  // sources of a new owner
 
 HistoryEntry entry(bool removed = false) { return {"cats"_tag, kUri, kAuthor, kDate, removed}; }
+HistoryEntry other(const std::string& name) {
+  return {"cats"_tag, "https://post.example/" + name, kAuthor, kDate};
+}
+// Of one host.
+std::vector<HistoryEntry> others(int first, int count) {
+  std::vector<HistoryEntry> all;
+  for (int n = first; n < first + count; ++n) all.push_back(other(std::to_string(n)));
+  return all;
+}
 
 // Something happens while it is asked.
 class SlowHistory final : public db_history::SqliteHistoryStore {
@@ -28,24 +39,33 @@ class SlowHistory final : public db_history::SqliteHistoryStore {
     meanwhile();
     co_return co_await SqliteHistoryStore::kept_from(std::move(partitions));
   }
+  Task<Result<std::vector<std::optional<HistoryEntry>>>> find(
+      std::vector<std::pair<redundancy::Partition, std::string>> posts) override {
+    auto found = co_await SqliteHistoryStore::find(std::move(posts));
+    if (found && !found->empty() && found->front()) co_await after_finding();
+    co_return found;
+  }
   std::function<void()> meanwhile = [] {};
+  std::function<Task<void>()> after_finding = []() -> Task<void> { co_return; };
 };
 
 class DisputesTest : public RoleTest {
  protected:
   ~DisputesTest() override { finish(disputes.stop()); }
   void have(HistoryEntry own) { ASSERT_TRUE(run(stores->history.put({std::move(own)}))); }
-  void hear(HistoryEntry theirs, const std::string& from = kB) {
-    ASSERT_TRUE(run(disputes.hear({std::move(theirs)}, from)));
+  void hear(HistoryEntry theirs, const std::string& from = kB) { hear_all({std::move(theirs)}, from); }
+  void hear_all(std::vector<HistoryEntry> theirs, const std::string& from = kB) {
+    Disputes::Heard heard;
+    ASSERT_TRUE(run(disputes.hear(std::move(theirs), from, &heard)));
   }
   void adopt(HistoryEntry theirs, const std::string& from) {
-    ASSERT_TRUE(run(disputes.adopt({std::move(theirs)}, from)));
+    ASSERT_TRUE(run(disputes.adopt({std::move(theirs)}, from, kEnough)));
   }
   void pass(Duration time) { loop.run_for(time); }
   std::vector<crypto::Hash256> corrected() {
     return run(stores->history.bucket("cats"_tag, hour_of(kDate), {}, 10))->corrected;
   }
-  std::vector<HistoryEntry> all() { return run(stores->history.page("cats"_tag, {}, 10))->entries; }
+  std::vector<HistoryEntry> all() { return run(stores->history.page("cats"_tag, {}, 400))->entries; }
 
   Servers servers;
   federation::SignedClient speaker{identity, servers, runtime};
@@ -125,18 +145,42 @@ TEST_F(DisputesTest, OfAHostThatIsNotKnownAFewPostsAreLookedAtAndTheRestTakenThe
     theirs.back().uri = "https://post.example/" + std::to_string(n);
     servers.publish(theirs.back().uri, kAuthor, "cats", kDate);
   }
-  ASSERT_TRUE(run(disputes.hear(theirs, kB)));
+  hear_all(theirs);
   pass(minutes(1));
   EXPECT_EQ(servers.asked_in_all(), 3) << "two, and their author";
   EXPECT_THAT(all(), IsEmpty());
-  ASSERT_TRUE(run(disputes.hear(theirs, kB)));
+  hear_all(theirs);
   EXPECT_EQ(all().size(), 9U);
+}
+
+TEST_F(DisputesTest, WhatIsHeardInOneComparisonCountsTogetherHoweverManyAnswersItHas) {
+  Disputes::Heard heard;
+  constexpr int kMost = Disputes::kOfDoubtful;
+  const auto hear_some = [&](int first, int count = 5) {
+    std::vector<HistoryEntry> theirs;
+    for (int n = first; n < first + count; ++n) {
+      theirs.push_back(entry());
+      theirs.back().uri = "https://post.example/" + std::to_string(n);
+      servers.publish(theirs.back().uri, kAuthor, "cats", kDate);
+    }
+    return run(disputes.hear(std::move(theirs), kB, &heard));
+  };
+  ASSERT_TRUE(hear_some(0));
+  ASSERT_TRUE(hear_some(5));
+  pass(minutes(1));
+  EXPECT_EQ(servers.asked_in_all(), 3) << "two of a host that is not known, and their author";
+  heard = {};
+  for (int n = 0; n < 9; ++n) origins.standing().note(kB, "https://a.example/" + std::to_string(n), false);
+  ASSERT_TRUE(hear_some(10, kMost - 3));
+  EXPECT_FALSE(hear_some(7 + kMost)) << "so the comparison ends";
+  EXPECT_EQ(all().size(), kMost);
+  EXPECT_FALSE(hear_some(12 + kMost));
+  EXPECT_EQ(all().size(), kMost);
 }
 
 TEST_F(DisputesTest, AHostThatHasNothingIsLeftAlone) {
   for (int n = 0; n < 60; ++n) {
-    HistoryEntry invented = entry();
-    invented.uri = "https://post.example/" + std::to_string(n);
+    const HistoryEntry invented = other(std::to_string(n));
     hear(invented, "https://tags.n" + std::to_string(n) + ".example");
     pass(minutes(1));
   }
@@ -146,11 +190,10 @@ TEST_F(DisputesTest, AHostThatHasNothingIsLeftAlone) {
 
 TEST_F(DisputesTest, ANewOwnerKeepsNothingThatOneAloneSaysToBeWhereNothingIs) {
   for (int n = 0; n < 20; ++n) {
-    HistoryEntry invented = entry();
-    invented.uri = "https://post.example/" + std::to_string(n);
+    const HistoryEntry invented = other(std::to_string(n));
     adopt(invented, "https://tags.n" + std::to_string(n) + ".example");
   }
-  EXPECT_EQ(all().size(), 10U) << "a page of them";
+  EXPECT_EQ(all().size(), 20U);
   pass(minutes(30));
   EXPECT_LE(servers.asked_in_all(), 4);
   EXPECT_THAT(all(), IsEmpty());
@@ -160,6 +203,56 @@ TEST_F(DisputesTest, APostThatNeverWasIsNotTaken) {
   hear(entry());
   pass(minutes(20));
   EXPECT_THAT(all(), IsEmpty());
+}
+
+TEST_F(DisputesTest, AnOwnerTakesNoMoreThanItCanLookAt) {
+  const HistoryEntry known = other("known");
+  servers.publish(known.uri, kAuthor, "cats", kDate);
+  hear(known);
+  pass(minutes(1));
+  const std::vector<HistoryEntry> theirs = others(0, 2);
+  Disputes small(history, origins, runtime, 1);
+  Disputes::Heard heard;
+  ASSERT_TRUE(run(small.hear(theirs, kB, &heard)));
+  EXPECT_THAT(all(), ElementsAre(theirs.front()));
+  pass(minutes(20));
+  EXPECT_THAT(all(), IsEmpty());
+  // Nothing is lost by it.
+  servers.publish(theirs.back().uri, kAuthor, "cats", kDate);
+  ASSERT_TRUE(run(small.hear({theirs.back()}, kC, &heard)));
+  pass(minutes(20));
+  EXPECT_THAT(all(), ElementsAre(theirs.back()));
+  finish(small.stop());
+}
+
+// The budget allows some four looks a minute.
+TEST_F(DisputesTest, WhatItsServerCouldNotBeAskedForIsNoFactHoweverMuchItIs) {
+  const HistoryEntry known = other("known");
+  servers.publish(known.uri, kAuthor, "cats", kDate);
+  hear(known);
+  pass(minutes(1));
+  const std::vector<HistoryEntry> invented = others(0, 300);
+  hear_all(invented);
+  EXPECT_EQ(run(stores->history.totals())->entries, 300U);
+  pass(std::chrono::hours(72));
+  EXPECT_EQ(run(stores->history.totals())->entries, 0U);
+  EXPECT_EQ(disputes.open(), 0U);
+}
+
+TEST_F(DisputesTest, WhoInventsLeavesRoomForWhatOthersSay) {
+  const HistoryEntry known = other("known");
+  servers.publish(known.uri, kAuthor, "cats", kDate);
+  hear(known);
+  pass(minutes(1));
+  const std::vector<HistoryEntry> invented = others(0, 100);
+  Disputes small(history, origins, runtime, 100);
+  Disputes::Heard heard;
+  ASSERT_TRUE(run(small.hear(invented, kB, &heard)));
+  EXPECT_EQ(small.open(), 100U);
+  pass(minutes(3));
+  EXPECT_EQ(small.open(), 0U);
+  EXPECT_EQ(run(stores->history.totals())->entries, 0U);
+  finish(small.stop());
 }
 
 TEST_F(DisputesTest, APostOfAnotherHashtagIsNotTaken) {
@@ -187,6 +280,24 @@ TEST_F(DisputesTest, AWrongDateHereIsMended) {
   pass(minutes(1));
   EXPECT_THAT(all(), ElementsAre(entry()));
   EXPECT_EQ(run(stores->history.totals())->entries, 1U);
+}
+
+TEST_F(DisputesTest, APostWhoseDateNobodyCanReadOrIsToComeKeepsTheOneThatItHas) {
+  for (const std::string date : {"yesterday", "2999-01-01T00:00:00Z"}) {
+    const HistoryEntry mine = other(date.substr(0, 4));
+    servers.publish(mine.uri, kAuthor, "cats", kDate);
+    servers.date(mine.uri, date);
+    have(mine);
+    HistoryEntry theirs = mine;
+    theirs.published -= std::chrono::hours(1);
+    for (const std::string& from : {kB, kC}) {
+      hear(theirs, from);
+      pass(minutes(20));
+    }
+    EXPECT_THAT(all(), testing::Contains(mine)) << date;
+  }
+  EXPECT_EQ(disputes.counters().corrected, 0U);
+  EXPECT_EQ(disputes.counters().upheld, 4U);
 }
 
 TEST_F(DisputesTest, WhoNamesAnotherAuthorTakesNothingAway) {
@@ -265,6 +376,70 @@ TEST_F(DisputesTest, WhatIsRemovedAfterALookIsRemovedBeforeLong) {
   EXPECT_THAT(all(), ElementsAre(entry(/*removed=*/true)));
 }
 
+// That it was deleted is later than all that may have been looked at.
+TEST_F(DisputesTest, WhatIsDeletedAfterALookAtAnEditIsRemovedAtOnce) {
+  servers.publish(kUri, kAuthor, "cats", kDate);
+  have(entry());
+  hear(changed(kDate + minutes(1), true));
+  pass(minutes(8));
+  EXPECT_THAT(all(), ElementsAre(entry()));
+  servers.documents.erase(kUri);
+  hear(entry(/*removed=*/true));
+  pass(minutes(1));
+  EXPECT_THAT(all(), ElementsAre(entry(/*removed=*/true)));
+}
+
+// Nor does a false deletion keep anything out that has a time.
+TEST_F(DisputesTest, WhatIsTakenOutAfterALookAtADeletionIsTakenOutAtOnce) {
+  servers.publish(kUri, kAuthor, "cats", kDate);
+  have(entry());
+  hear(entry(/*removed=*/true));
+  pass(minutes(8));
+  ASSERT_THAT(all(), ElementsAre(entry()));
+  servers.publish(kUri, kAuthor, "dogs", kDate, kDate + minutes(1));
+  hear(changed(kDate + minutes(1), true), kC);
+  pass(minutes(1));
+  EXPECT_THAT(all(), ElementsAre(testing::Field(&HistoryEntry::removed, true)));
+}
+
+TEST_F(DisputesTest, WhatIsPutBackAfterALookAtADeletionComesBackAtOnce) {
+  servers.publish(kUri, kAuthor, "dogs", kDate, kDate + minutes(1));
+  have(entry());
+  hear(entry(/*removed=*/true));
+  pass(minutes(1));
+  ASSERT_THAT(all(), ElementsAre(testing::Field(&HistoryEntry::removed, true)));
+  servers.publish(kUri, kAuthor, "cats", kDate, kDate + minutes(2));
+  hear(changed(kDate + minutes(2), false), kC);
+  pass(minutes(1));
+  EXPECT_THAT(all(), ElementsAre(changed(kDate + minutes(2), false)));
+}
+
+Task<void> hear_meanwhile(Disputes& disputes, HistoryEntry theirs, Disputes::Heard* heard) {
+  std::vector<HistoryEntry> entries{std::move(theirs)};
+  const Result<void> done = co_await disputes.hear(std::move(entries), kC, heard);
+  EXPECT_TRUE(done);
+}
+
+// The answer may be from before.
+TEST_F(DisputesTest, WhatIsSaidDuringALookIsLookedAtWhenItIsSaidAgain) {
+  const HistoryEntry later = changed(kDate + minutes(2), true);
+  servers.publish(kUri, kAuthor, "cats", kDate);
+  have(entry());
+  hear(changed(kDate + minutes(1), true));
+  pass(minutes(1));
+  Disputes::Heard heard;
+  servers.pause = [&] { return hear_meanwhile(disputes, later, &heard); };
+  pass(minutes(7));
+  servers.pause = nullptr;
+  ASSERT_EQ(servers.asked[kUri], 2);
+  ASSERT_EQ(disputes.open(), 0U);
+  ASSERT_THAT(all(), ElementsAre(entry()));
+  servers.publish(kUri, kAuthor, "dogs", kDate, later.changed);
+  hear(later, kC);
+  pass(minutes(1));
+  EXPECT_THAT(all(), ElementsAre(testing::Field(&HistoryEntry::removed, true)));
+}
+
 TEST_F(DisputesTest, ANewOwnerTakesWhatItIsGivenAtOnce) {
   adopt(entry(), kB);
   EXPECT_THAT(all(), ElementsAre(entry()));
@@ -292,8 +467,7 @@ TEST_F(DisputesTest, WhatTwoGaveANewOwnerCostsOneLookAtItsHost) {
 
 TEST_F(DisputesTest, WhatTwoLiarsGaveANewOwnerOfAHostThatHasNothingIsForgotten) {
   for (int n = 0; n < 9; ++n) {
-    HistoryEntry invented = entry();
-    invented.uri = "https://post.example/" + std::to_string(n);
+    HistoryEntry invented = other(std::to_string(n));
     adopt(invented, kB);
     adopt(invented, kC);
     // Liars need not say the same: that they differ makes it no truer.
@@ -334,7 +508,7 @@ TEST_F(DisputesTest, ARemovalThatWasOnlyHeardIsNotFinalAfterARestart) {
   finish(disputes.stop());
   Disputes restarted(history, origins, runtime);
   EXPECT_TRUE(restarted.is_hearsay(all().front()));
-  ASSERT_TRUE(run(restarted.adopt({entry()}, kC)));
+  ASSERT_TRUE(run(restarted.adopt({entry()}, kC, kEnough)));
   pass(minutes(30));
   EXPECT_THAT(all(), ElementsAre(entry()));
   finish(restarted.stop());
@@ -346,9 +520,9 @@ TEST_F(DisputesTest, ARemovalThatWasOnlyHeardIsNotFinalWhereNoMoreCanBeOpen) {
   servers.publish(kUri, kAuthor, "cats", kDate);
   servers.publish(other.uri, kAuthor, "cats", kDate);
   Disputes small(history, origins, runtime, 1);
-  ASSERT_TRUE(run(small.adopt({other, entry(/*removed=*/true)}, kB)));
+  ASSERT_TRUE(run(small.adopt({other, entry(/*removed=*/true)}, kB, kEnough)));
   pass(minutes(30));
-  ASSERT_TRUE(run(small.adopt({entry()}, kC)));
+  ASSERT_TRUE(run(small.adopt({entry()}, kC, kEnough)));
   pass(minutes(30));
   EXPECT_THAT(all(), testing::UnorderedElementsAre(other, entry()));
   finish(small.stop());
@@ -360,6 +534,46 @@ TEST_F(DisputesTest, ARemovalThatWasOnlyHeardYieldsToWhoSpeaksForThePost) {
   pass(std::chrono::hours(72));
   EXPECT_EQ(disputes.open(), 0U);
   have(entry());
+  EXPECT_THAT(all(), ElementsAre(entry()));
+}
+
+TEST_F(DisputesTest, WhatIsBorneOutToBeRemovedIsSoWhateverTimeWasHeardOfThePost) {
+  servers.publish(kUri, kAuthor, "dogs", kDate, kDate + minutes(1));
+  const HistoryEntry taken_out = changed(kDate + minutes(1), true);
+  const HistoryEntry put_back = changed(kDate + minutes(2), false);
+  for (const bool is_liar_first : {false, true}) {
+    ASSERT_TRUE(run(stores->history.correct("cats"_tag, kUri, std::nullopt, /*promised=*/false)));
+    adopt(is_liar_first ? put_back : taken_out, kB);
+    adopt(is_liar_first ? taken_out : put_back, kC);
+    EXPECT_THAT(all(), ElementsAre(put_back));
+    pass(std::chrono::hours(1));
+    EXPECT_THAT(all(), ElementsAre(testing::AllOf(
+                           testing::Field(&HistoryEntry::removed, true),
+                           testing::Field(&HistoryEntry::changed, testing::Lt(put_back.changed)))));
+  }
+}
+
+TEST_F(DisputesTest, ARemovalThatWasOnlyHeardKeepsNothingOutThoughItsServerIsGone) {
+  servers.down = true;
+  adopt(entry(/*removed=*/true), kB);
+  adopt(entry(), kC);
+  EXPECT_THAT(all(), ElementsAre(entry()));
+  EXPECT_TRUE(disputes.is_hearsay(entry()));
+  adopt(entry(/*removed=*/true), kB);
+  pass(std::chrono::hours(72));
+  EXPECT_EQ(disputes.open(), 0U);
+  EXPECT_THAT(all(), ElementsAre(entry()));
+}
+
+TEST_F(DisputesTest, ARemovalThatWasOnlyHeardKeepsNothingOutOfAKnownHostThatAnotherOneHas) {
+  const HistoryEntry seen = other("seen");
+  servers.publish(seen.uri, kAuthor, "cats", kDate);
+  ASSERT_TRUE(run(origins.ask_of_post({"cats"_tag, seen.uri, kAuthor, false, kDate})));
+  hear(entry(/*removed=*/true));
+  EXPECT_THAT(all(), ElementsAre(heard_removal()));
+  servers.down = true;
+  hear(entry(), kC);
+  pass(std::chrono::hours(72));
   EXPECT_THAT(all(), ElementsAre(entry()));
 }
 
@@ -380,6 +594,99 @@ TEST_F(DisputesTest, AHeardRemovalIsFinalOnceItIsBorneOutOrEnoughGaveIt) {
   EXPECT_THAT(all(), testing::UnorderedElementsAre(entry(/*removed=*/true), other, given));
 }
 
+TEST_F(DisputesTest, WhatAnotherOneHasOnlyHeardTakesNothingAway) {
+  have(entry());
+  hear(heard_removal());
+  pass(minutes(30));
+  EXPECT_EQ(disputes.counters().raised, 0U);
+  EXPECT_THAT(all(), ElementsAre(entry()));
+}
+
+TEST_F(DisputesTest, WhatSomebodyHeardFirstIsFinalOnceEnoughGaveIt) {
+  const HistoryEntry removal = changed(kDate + minutes(1), true);
+  ASSERT_TRUE(run(disputes.adopt({heard_removal()}, Disputes::kNobody, kEnough)));
+  adopt(removal, kB);
+  adopt(removal, kC);  // nothing was seen at its host yet
+  const HistoryEntry seen = other("seen");
+  servers.publish(seen.uri, kAuthor, "cats", kDate);
+  adopt(seen, kB);
+  pass(minutes(30));
+  EXPECT_THAT(all(), testing::Contains(removal));
+}
+
+TEST_F(DisputesTest, WhoHasOnlyHeardOfARemovalIsNoSourceOfIt) {
+  const HistoryEntry removal = changed(kDate + minutes(1), true);
+  const HistoryEntry seen = other("seen");
+  servers.publish(seen.uri, kAuthor, "cats", kDate);
+  ASSERT_TRUE(run(origins.ask_of_post({"cats"_tag, seen.uri, kAuthor, false, kDate})));
+  const auto adopt_of_three = [&](const std::string& from) {
+    ASSERT_TRUE(run(disputes.adopt({removal}, from, 3)));
+  };
+  adopt_of_three(kB);
+  hear(heard_removal(), kC);
+  adopt_of_three("https://tags.d.example");
+  EXPECT_EQ(disputes.open(), 1U) << "two of three";
+  adopt_of_three("https://tags.e.example");
+  EXPECT_EQ(disputes.open(), 0U);
+  EXPECT_THAT(all(), ElementsAre(removal)) << "with its time";
+}
+
+// Else that one's post would be the truth here without anybody having looked.
+TEST_F(DisputesTest, ARemovalThatEnoughGaveIsLookedAtIfAnotherOneHasThePost) {
+  adopt(entry(/*removed=*/true), kB);
+  adopt(entry(/*removed=*/true), kC);  // nothing was seen at its host yet
+  adopt(entry(), "https://tags.d.example");
+  const HistoryEntry seen = other("seen");
+  servers.publish(seen.uri, kAuthor, "cats", kDate);
+  ASSERT_TRUE(run(origins.ask_of_post({"cats"_tag, seen.uri, kAuthor, false, kDate})));
+  pass(minutes(30));
+  EXPECT_TRUE(servers.asked.contains(kUri));
+  EXPECT_THAT(all(), ElementsAre(entry(/*removed=*/true)));
+}
+
+// Else a single liar would keep out for ever what its author puts back.
+TEST_F(DisputesTest, OfARemovalThatEnoughGaveTheEarliestTimeCounts) {
+  const WallTime at = kDate + minutes(1);
+  const auto removal = [](const std::string& name, WallTime changed) {
+    HistoryEntry removal = other(name);
+    removal.removed = true;
+    removal.changed = changed;
+    return removal;
+  };
+  const auto give = [&](const std::string& name, WallTime first, WallTime second) {
+    adopt(removal(name, first), kB);
+    adopt(removal(name, second), kC);
+  };
+  give("1", at, {});
+  give("2", {}, at);
+  const HistoryEntry seen = other("seen");
+  servers.publish(seen.uri, kAuthor, "cats", kDate);
+  ASSERT_TRUE(run(origins.ask_of_post({"cats"_tag, seen.uri, kAuthor, false, kDate})));
+  give("3", at, {});
+  give("4", {}, at);
+  pass(minutes(30));
+  EXPECT_FALSE(servers.asked.contains(other("1").uri)) << "two gave it, and its host is known";
+  EXPECT_THAT(all(), testing::UnorderedElementsAre(removal("1", at), removal("2", at), removal("3", at),
+                                                   removal("4", at)));
+  HistoryEntry put_back = other("4");
+  put_back.changed = at + minutes(1);
+  have(put_back);
+  EXPECT_THAT(all(), testing::Contains(put_back));
+}
+
+// Its server answers from a cache first, and what it says then is no deletion.
+TEST_F(DisputesTest, AHashtagThatWasTakenOutMayComeBackWhoeverSaidThatItWasForEver) {
+  servers.publish(kUri, kAuthor, "cats", kDate);
+  have(entry());
+  hear(entry(/*removed=*/true));
+  pass(minutes(1));
+  servers.publish(kUri, kAuthor, "dogs", kDate);
+  pass(minutes(20));
+  ASSERT_THAT(all(), ElementsAre(testing::Field(&HistoryEntry::removed, true)));
+  have(changed(clock.wall_now(), false));
+  EXPECT_THAT(all(), ElementsAre(testing::Field(&HistoryEntry::removed, false)));
+}
+
 TEST_F(DisputesTest, AHeardRemovalThatNamesAnotherAuthorIsForgotten) {
   servers.publish(kUri, kAuthor, "cats", kDate);
   HistoryEntry wrong = entry(/*removed=*/true);
@@ -396,6 +703,40 @@ TEST_F(DisputesTest, ARemovalThatThisNodeBelievedIsFinal) {
   adopt(entry(), kC);
   pass(minutes(30));
   EXPECT_THAT(all(), ElementsAre(entry(/*removed=*/true)));
+}
+
+// What its server answers may be from before the removal.
+TEST_F(DisputesTest, ARemovalThatIsToldAfterAPostWasHeardIsFinal) {
+  servers.publish(kUri, kAuthor, "cats", kDate);
+  adopt(entry(), kB);
+  pass(minutes(9));
+  have(entry(/*removed=*/true));
+  pass(minutes(30));
+  EXPECT_THAT(all(), ElementsAre(entry(/*removed=*/true)));
+  HistoryEntry post = other("other");
+  servers.publish(post.uri, kAuthor, "cats", kDate);
+  hear(post);
+  post.removed = true;
+  have(post);
+  pass(minutes(30));
+  EXPECT_THAT(all(), testing::UnorderedElementsAre(entry(/*removed=*/true), post));
+}
+
+Task<void> once(std::function<void()>* what) {
+  if (*what) std::exchange(*what, nullptr)();
+  co_return;
+}
+
+TEST_F(DisputesTest, ARemovalThatIsBeingWrittenWhileAPostIsSetRightIsFinal) {
+  servers.publish(kUri, kAuthor, "cats", kDate);
+  HistoryEntry wrong = entry();
+  wrong.published -= minutes(1);
+  adopt(wrong, kB);
+  std::function<void()> tell = [this] { disputes.promise({entry(/*removed=*/true)}); };
+  history.after_finding = [&] { return once(&tell); };
+  pass(minutes(30));
+  EXPECT_THAT(all(), ElementsAre(wrong)) << "what is told comes to the disk in its turn";
+  EXPECT_FALSE(tell);
 }
 
 TEST_F(DisputesTest, WhatTheDiskDidNotTakeIsSetRightLater) {
@@ -476,6 +817,29 @@ TEST_F(DisputesTest, WhatWasLetGoIsNotLookedAtWhoeverHasIt) {
   wrong.published = old.published;
   hear(wrong);
   EXPECT_EQ(disputes.open(), 1U);
+}
+
+Task<void> an_hour_once(Clock& clock, bool* is_first) {
+  if (std::exchange(*is_first, false)) co_await clock.sleep_until(clock.now() + std::chrono::hours(1));
+}
+
+TEST_F(DisputesTest, AServerThatIsSlowHoldsUpNothingOfOthers) {
+  HistoryEntry slow = entry();
+  slow.uri = "https://slow.example/1";
+  slow.author = "https://slow.example/u";
+  HistoryEntry slow_too = slow;
+  slow_too.uri = "https://slow.example/2";
+  bool is_first = true;
+  servers.pause = [&] { return an_hour_once(clock, &is_first); };
+  for (HistoryEntry one : {slow, slow_too, entry()}) {
+    have(one);
+    one.removed = true;
+    hear(one);
+  }
+  pass(minutes(1));
+  EXPECT_THAT(all(), testing::UnorderedElementsAre(slow, slow_too, entry(/*removed=*/true)));
+  EXPECT_TRUE(servers.asked.contains(slow.uri));
+  EXPECT_FALSE(servers.asked.contains(slow_too.uri)) << "nor is any asked for two things at once";
 }
 
 TEST_F(DisputesTest, WhatItsAuthorDoesNotWishToBeFoundIsNotKeptOnAnOwnersWord) {

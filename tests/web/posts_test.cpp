@@ -62,7 +62,7 @@ TEST(RenderPost, HasTheAvatarThePollAndTheHashtagsThatTheScriptDraws) {
   post["poll"] = json::object{{"options", json::array{json::object{{"title", "<cats>"}}}}};
   post["account"].as_object()["display_name"] = "🐈 éva";
   html = rendered(post);
-  EXPECT_THAT(html, HasSubstr(R"(<ul class="poll"><li dir="auto">&lt;cats&gt;</li></ul>)"));
+  EXPECT_THAT(html, HasSubstr(R"(<ul class="poll" lang="en"><li dir="auto">&lt;cats&gt;</li></ul>)"));
   EXPECT_THAT(html, HasSubstr("aria-hidden=\"true\">É</span>"));
 }
 
@@ -89,9 +89,12 @@ TEST(RenderPost, EscapesEverythingThatItsAuthorWrote) {
 TEST(RenderPost, HidesThePostBehindItsWarning) {
   json::object warned = status();
   warned["spoiler_text"] = "Spiders";
-  const std::string html = rendered(warned);
-  EXPECT_LT(html.find("<summary dir=\"auto\">Spiders</summary>"), html.find("A cat"));
+  std::string html = rendered(warned);
+  EXPECT_LT(html.find("<summary dir=\"auto\" lang=\"en\">Spiders</summary>"), html.find("A cat"));
   EXPECT_LT(html.find("A cat"), html.find("</details>"));
+  warned["spoiler_text"] = "<Dune>";
+  html = rendered(warned);
+  EXPECT_LT(html.find("<summary dir=\"auto\" lang=\"en\">&lt;Dune&gt;</summary>"), html.find("A cat"));
 }
 
 TEST(RenderPost, LinksMediaAndShowsNone) {

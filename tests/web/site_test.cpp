@@ -16,6 +16,7 @@
 namespace tagring::web {
 namespace {
 
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
@@ -88,6 +89,12 @@ TEST_F(SiteTest, PagesAllowNoScriptsAndStylesButTheirOwn) {
   }
 }
 
+TEST_F(SiteTest, SearchEnginesOfTheWebAreShownNoPosts) {
+  for (const char* target : {"/admin", "/tags/cats", "/search?q=cats", "/tags/cats/nonsense"})
+    EXPECT_EQ(get(target).headers.find("X-Robots-Tag"), "noindex") << target;
+  EXPECT_EQ(get("/").headers.find("X-Robots-Tag"), std::nullopt);
+}
+
 TEST_F(SiteTest, AssetsThatPagesNameAreThereForEver) {
   const std::string page = get("/").body;
   const std::size_t start = page.find("/assets/page.js?v=");
@@ -103,11 +110,13 @@ TEST_F(SiteTest, TheTagPageShowsTheTimelineAndTheWayOn) {
   api_answer.body = R"([{"id":"9","content":"<p>first</p>"},{"id":"7","content":"<p>last</p>"}])";
   api_answer.headers.add("Link",
                          R"(<https://tags.example.org/api/v1/timelines/tag/cats?max_id=7>; rel="next")");
-  const HttpResponse response = get("/tags/cats?any=dogs+birds&none=ai&until=2026-05-01");
+  const HttpResponse response = get("/tags/cats?any=Dogs+birds&none=ai&until=2026-05-01");
   EXPECT_EQ(asked.back(),
             "/api/v1/timelines/tag/cats?any[]=dogs&any[]=birds&none[]=ai&"
             "until=2026-05-01T23%3A59%3A59.999Z&limit=20");
   EXPECT_THAT(response.body, HasSubstr("<p>first</p>"));
+  EXPECT_THAT(response.body,
+              HasSubstr(R"(data-tag="cats" data-any="dogs birds" data-all="" data-none="ai">)"));
   EXPECT_THAT(
       response.body,
       HasSubstr(
@@ -175,6 +184,35 @@ TEST_F(SiteTest, SearchSaysWhyNothingCouldBeFound) {
   EXPECT_THAT(response.body, HasSubstr("so it is"));
   EXPECT_THAT(response.body, Not(HasSubstr("Nothing was found")));
   EXPECT_EQ(get("/search?q=%20").status, 200) << "nothing was asked";
+}
+
+TEST_F(SiteTest, SearchShowsThePeopleThatAreFound) {
+  api_answer.body = R"({"accounts":[{"display_name":"<b>Alice","acct":"alice@social.example",)"
+                    R"("url":"https://social.example/@alice"}],"hashtags":[],"statuses":[]})";
+  const std::string page = get("/search?q=%40alice%40social.example").body;
+  EXPECT_THAT(page, HasSubstr(R"(href="https://social.example/@alice")"));
+  EXPECT_THAT(page, HasSubstr("&lt;b&gt;Alice"));
+  EXPECT_THAT(page, Not(HasSubstr("Nothing was found")));
+}
+
+TEST_F(SiteTest, WhoLooksForAPostOrAPersonIsToldNothingOfHashtagsLetters) {
+  api_answer.body = R"({"accounts":[],"hashtags":[],"statuses":[]})";
+  for (const char* address : {"%40alice%40social.example", "https%3A%2F%2Fsocial.example%2Fnotes%2F1"}) {
+    const std::string page = get(std::string("/search?q=") + address).body;
+    EXPECT_THAT(page, HasSubstr("Nothing was found. A post is found by its address")) << address;
+    EXPECT_THAT(page, Not(HasSubstr("at least one letter"))) << address;
+  }
+  EXPECT_THAT(get("/search?q=1234").body, HasSubstr("at least one letter"));
+}
+
+TEST_F(SiteTest, AddressesAreSearchedForWhole) {
+  api_answer.body = R"({"hashtags":[],"statuses":[]})";
+  for (const std::size_t length : {300U, 2000U, 3000U}) {
+    const std::string address = "https://blog.example/2026/11/28/" + std::string(length, 'a') + "/";
+    const std::string page = get("/search?q=" + percent_encode(address)).body;
+    EXPECT_THAT(asked.back(), EndsWith("q=" + percent_encode(address)));
+    EXPECT_THAT(page, HasSubstr(R"(maxlength="2048")")) << "as much as the API takes";
+  }
 }
 
 TEST_F(SiteTest, SearchSaysWhatWasPerhapsMeant) {
@@ -423,6 +461,8 @@ TEST_F(SiteTest, ServersAreLedFromPagesToTheirActors) {
   EXPECT_EQ(tag.headers.find("Location"), "/tag/xn--z7x");
   EXPECT_EQ(ask("/tags/xn--z7x").headers.find("Location"), "/tag/xn--z7x");
   EXPECT_EQ(tag.headers.find("Vary"), "Accept");
+  for (const char* other : {"/tags/a.b", "/tags/cats,dogs", "/tags/c++", "/tags/cats/nonsense"})
+    EXPECT_EQ(ask(other).status, 404) << other << ": or who looks for it would follow another";
   EXPECT_EQ(ask("/").headers.find("Location"), "/actor");
   EXPECT_EQ(get("/tags/cats").status, 200);
   EXPECT_EQ(get("/tags/cats").headers.find("Vary"), "Accept");

@@ -1,0 +1,71 @@
+#include "storage/storage_redundancy.hpp"
+
+#include "db_history/history_store.hpp"
+#include "delivery/role_fixture.hpp"
+#include "tests/tag_literal.hpp"
+
+namespace tagring::storage {
+namespace {
+
+class AloneObserver final : public Observer {
+ public:
+  Task<Result<void>> fetch_partition(std::string, ring::Contact, redundancy::Partition, redundancy::Partition,
+                                     std::uint64_t, std::size_t) override {
+    co_return fail(ErrorCode::kUnavailable, "there is nobody else");
+  }
+  [[nodiscard]] bool is_shown(const HistoryEntry&) const override { return true; }
+};
+
+class StorageRedundancyTest : public RoleTest {
+ protected:
+  StorageRedundancyTest() { sets.start(); }
+  ~StorageRedundancyTest() override {
+    finish(sets.stop());
+    finish(kept.stop());
+    finish(disputes.stop());
+  }
+
+  // In a partition that nobody reads while there are four owners.
+  void put(const std::string& uri) {
+    ASSERT_TRUE(run(history.put({{beyond, uri, "https://a.example/u", clock.wall_now()}})));
+  }
+  std::size_t held() { return run(history.page(beyond, std::nullopt, 10))->entries.size(); }
+
+  const redundancy::Partition beyond{"cats"_tag, 32};
+  db_history::SqliteHistoryStore history{*stores->database};
+  redundancy::StorageHints hints{4, clock};
+  budget::Manager budget{budget::default_budgets(), clock};
+  belief::OriginChecker origins{budget, client, runtime};
+  Disputes disputes{history, origins, runtime};
+  KeptPartitions kept{disputes, hints, *rings, runtime};
+  StorageCalls calls{hints, *rings, client, budget, clock};
+  federation::RemoteKeys keys{budget, client, runtime};
+  federation::Authenticator authenticator{{}, {}, keys, runtime};
+  AloneObserver storage_observer;
+  StorageRedundancy sets{{.policy = {.cooldown = std::chrono::minutes(1)}},
+                         kept,
+                         calls,
+                         authenticator,
+                         storage_observer,
+                         runtime};
+};
+
+// Else hashtags that a member makes up, one after the other, would be remembered without end.
+TEST_F(StorageRedundancyTest, OfASetThatIsForgottenNothingElseIsRemembered) {
+  const redundancy::StorageSet set{"cats"_tag, 1, 4, 4, clock.wall_now()};
+  ASSERT_TRUE(run(kept.adopt(set)));
+  put("https://a.example/1");
+  EXPECT_EQ(held(), 1U);
+  loop.run_for(std::chrono::minutes(2));
+  EXPECT_EQ(held(), 0U) << "swept";
+  ASSERT_TRUE(run(kept.forget(kept.of("cats"_tag))));
+  loop.run_for(std::chrono::minutes(1));
+  put("https://a.example/2");
+  ASSERT_TRUE(run(kept.adopt(set)));
+  EXPECT_EQ(held(), 1U);
+  loop.run_for(std::chrono::minutes(2));
+  EXPECT_EQ(held(), 0U) << "and swept again";
+}
+
+}  // namespace
+}  // namespace tagring::storage
