@@ -104,7 +104,8 @@ Result<bool> is_buried(Connection& db, const PublishedPost& post) {
 Result<std::vector<OutboxEntry>> publish_post(Connection& db, const PublishedPost& post, unsigned replicas,
                                               WallTime now) {
   TRY(KnownPost old, load_post(db, post.uri));
-  if (old.known ? old.post.deleted : post.tags.empty()) return std::vector<OutboxEntry>();
+  const bool ends_with_copy = post.deleted && !post.signed_copy.empty();
+  if (old.known ? old.post.deleted && !ends_with_copy : post.tags.empty()) return std::vector<OutboxEntry>();
   if (!old.known) {
     TRY(const bool buried, is_buried(db, post));
     if (buried) return std::vector<OutboxEntry>();
@@ -158,6 +159,7 @@ Result<std::vector<OutboxEntry>> publish_post(Connection& db, const PublishedPos
   std::ranges::set_intersection(old.post.former, added, std::back_inserter(back));
   const bool is_moved = !gone.empty() || !back.empty();
   const WallTime changed = is_moved ? edited : std::max(old.post.changed, post.changed);
+  if (ends_with_copy) former.clear();  // nobody is told more than once
   TRY_VOID(
       db.send("INSERT INTO posts(uri, author, published, tags, deleted, former, changed) VALUES(?, ?, ?, ?, "
               "?, ?, ?) ON "
@@ -320,6 +322,14 @@ Task<Result<std::optional<PublishedPost>>> SqliteRelayStore::find_post(std::stri
   return database_.read([uri = std::move(uri)](Connection& db) -> Result<std::optional<PublishedPost>> {
     TRY(KnownPost found, load_post(db, uri));
     if (!found.known || found.post.deleted) return std::nullopt;
+    return std::move(found.post);
+  });
+}
+
+Task<Result<std::optional<PublishedPost>>> SqliteRelayStore::find_unsigned_deletion(std::string uri) {
+  return database_.read([uri = std::move(uri)](Connection& db) -> Result<std::optional<PublishedPost>> {
+    TRY(KnownPost found, load_post(db, uri));
+    if (!found.known || !found.post.deleted || found.post.former.empty()) return std::nullopt;
     return std::move(found.post);
   });
 }

@@ -33,6 +33,7 @@ class SqliteRelayStore : public delivery::Store, public federation::LetterStore 
                                                            unsigned replicas) override;
   Task<Result<void>> bury(std::string uri, WallTime edited) override;
   Task<Result<std::optional<delivery::PublishedPost>>> find_post(std::string uri) override;
+  Task<Result<std::optional<delivery::PublishedPost>>> find_unsigned_deletion(std::string uri) override;
   Task<Result<WallTime>> newest_post() override;
   Task<Result<void>> save_known_until(std::optional<WallTime> known_until) override;
   Task<Result<std::optional<WallTime>>> known_until() override;

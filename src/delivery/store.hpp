@@ -114,14 +114,18 @@ class Store {
   // Records the post with its tags as they are now, and owes the difference to the relay owners (`replicas`
   // each): Add for new tags, Remove, with author and date as they were, for tags that are gone; with a signed
   // copy, or if it is deleted, for all that it has or had. An unchanged post owes nothing, nor does one that
-  // is unknown and has no tags. A post once deleted stays deleted. `former` is not read. Each edit is later
-  // than that before, and now if its server does not say when it was. Returns the new outbox entries.
+  // is unknown and has no tags. A post once deleted stays deleted, and owes only the first signed copy of
+  // that. `former` is not read. Each edit is later than that before, and now if its server does not say when
+  // it was. Returns the new outbox entries.
   virtual Task<Result<std::vector<OutboxEntry>>> publish(PublishedPost post, unsigned replicas) = 0;
   // The post is deleted, whenever it comes; or, at that time, was edited so that it is under no hashtag, and
   // what is older does not count. Forgotten after some days if it never comes.
   virtual Task<Result<void>> bury(std::string uri, WallTime edited = {}) = 0;
   // The post as last published, perhaps without tags; nothing if unknown or deleted.
   virtual Task<Result<std::optional<PublishedPost>>> find_post(std::string uri) = 0;
+  // One that was found to be gone, with the tags that it had in `former`, as long as no signed copy of its
+  // deletion has come.
+  virtual Task<Result<std::optional<PublishedPost>>> find_unsigned_deletion(std::string uri) = 0;
   // When the newest of all posts was written; WallTime::min() if there is none. Looks at each of them.
   virtual Task<Result<WallTime>> newest_post() = 0;
   // newest_post() of before the node was away, while what was missed then is not read yet

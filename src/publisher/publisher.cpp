@@ -239,6 +239,10 @@ Task<Result<void>> Publisher::sweep_once() {
 Task<Publisher::Outcome> Publisher::deletion(std::string uri, std::string actor, std::string signed_body) {
   CO_TRY_VOID(co_await drop_put_off(uri));
   CO_TRY(std::optional<delivery::PublishedPost> known, co_await store_.find_post(uri));
+  // It may have been found gone before its server said so, whose word others need.
+  if (!known && !signed_body.empty()) {
+    CO_TRY(known, co_await store_.find_unsigned_deletion(uri));
+  }
   if (!known && takes(actor)) {
     // Servers try again at random times: what is deleted while a node is away may come after its deletion, or
     // have come just now.

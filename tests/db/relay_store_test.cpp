@@ -243,6 +243,31 @@ TEST_P(RelayStore, WhatItsServerSignedOfAPostGoesToTheTagsThatItHadAsWell) {
   for (const OutboxEntry& entry : deleted) told.push_back(entry.event.tag);
   std::ranges::sort(told);
   EXPECT_EQ(told, (Tags{"ants"_tag, "bees"_tag, "cats"_tag}));
+  EXPECT_TRUE(remove_post("third https://tags.a.example").empty());
+}
+
+// It may be found gone before its server says so.
+TEST_P(RelayStore, TheFirstSignedCopyOfADeletionIsOwedToTheTagsThatThePostHadAndNoOther) {
+  publish({"ants"_tag, "cats"_tag});
+  publish({"cats"_tag});
+  EXPECT_FALSE(must(store().find_unsigned_deletion(kUri))) << "it is there";
+  remove_post();
+  reopen();
+  ASSERT_TRUE(must(store().find_unsigned_deletion(kUri)));
+  EXPECT_EQ(must(store().find_unsigned_deletion(kUri))->former, (Tags{"ants"_tag, "cats"_tag}));
+  EXPECT_TRUE(remove_post().empty());
+  const auto owed = remove_post("copy https://tags.a.example");
+  ASSERT_EQ(owed.size(), 2U);
+  EXPECT_EQ(owed[0].event.tag, "ants"_tag);
+  EXPECT_EQ(owed[1].event.tag, "cats"_tag);
+  for (const OutboxEntry& entry : owed) {
+    EXPECT_TRUE(entry.event.is_deletion());
+    EXPECT_EQ(entry.event.signed_copy, "copy https://tags.a.example");
+  }
+  EXPECT_FALSE(must(store().find_unsigned_deletion(kUri)));
+  EXPECT_TRUE(remove_post("other https://tags.a.example").empty());
+  EXPECT_TRUE(publish({"cats"_tag}).empty()) << "it stays deleted";
+  EXPECT_FALSE(must(store().find_post(kUri)));
 }
 
 TEST_P(RelayStore, ARemovalIsNewsAgainWithACopyOfItsOwn) {

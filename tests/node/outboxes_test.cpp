@@ -1,6 +1,7 @@
 // What people wrote while the node was away for longer than their servers try.
 #include "publisher/outboxes.hpp"
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <map>
 
@@ -141,6 +142,34 @@ TEST_F(Outboxes, WhatAPersonDeletedOrEditedMeanwhileIsLookedAt) {
   EXPECT_THAT(history("dogs"), UnorderedElementsAre(posts[0], later));
   EXPECT_THAT(history("cats"), ElementsAre(posts[2]));
   EXPECT_THAT(internet.sent_to(posts[0]), IsEmpty()) << "as it was";
+}
+
+// Whoever got the post believes its server alone, which may try to say so for days.
+TEST_F(Outboxes, TheSignedDeletionOfWhatWasFoundGoneIsStillHandedOnAndOnlyTheFirst) {
+  const Author fan = make_author("https://social.example/users/fan", "https://social.example/inbox");
+  EXPECT_EQ(post_signed(follow_text(fan, {origin + "/tag/dogs"}), fan).status, 202);
+  settle();
+  const std::string post = write("deleted", loop.wall_now());
+  come_back();
+  ASSERT_THAT(history("dogs"), ElementsAre(post));
+  internet.documents[post] = with_status(410);
+  items_[dora.id].clear();
+  const std::string later = write("later", loop.wall_now());
+  come_back();
+  ASSERT_THAT(history("dogs"), ElementsAre(later));
+  const auto signed_deletion = [&] {
+    json::object activity = json::parse_object(delete_text(post, dora.id)).value();
+    activity["signature"] = json::object{{"type", "RsaSignature2017"}, {"signatureValue", "c2lnbmF0dXJl"}};
+    return json::serialize(activity);
+  };
+  const auto deliver_deletion = [&](const std::string& deletion) {
+    EXPECT_EQ(post_signed(deletion, dora).status, 202);
+    settle();
+    return std::ranges::count(internet.sent_to(fan.shared_inbox), deletion, &HttpCall::body);
+  };
+  EXPECT_EQ(deliver_deletion(signed_deletion()), 1);
+  EXPECT_EQ(deliver_deletion(signed_deletion()), 0) << "another one";
+  EXPECT_THAT(history("dogs"), ElementsAre(later));
 }
 
 TEST_F(Outboxes, AreReadBackToWhatIsKnownFromBefore) {
