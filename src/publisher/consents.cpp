@@ -114,12 +114,11 @@ Task<Result<Consents::Profile>> Consents::profile(std::string author) {
     CO_TRY(profile, co_await fetch(author));
   }
   CO_TRY(const std::optional<delivery::Consent> before, co_await known(author));
-  if (before) {
-    // One that is kept, too: whoever fetched it may not be through with what it withdraws.
+  if (before && is_kept) {
+    // Whoever fetched it may not be through with what it withdraws.
+    CO_TRY_VOID(co_await learn(profile->actor.id, read(profile->actor), profile->as_of));
+  } else if (before) {
     CO_TRY_VOID(co_await learn(*profile));
-    if (!is_kept) {
-      CO_TRY_VOID(co_await look_later(std::move(author), kLifetime));
-    }
   }
   co_return *std::move(profile);
 }
@@ -294,9 +293,8 @@ Task<void> Consents::look_was_in_vain(delivery::ProfileLook due, Duration wait, 
 // --- what follows from it ----------------------------------------------------------------------------------
 
 Task<Result<void>> Consents::learn(Profile profile) {
-  const delivery::Consent consent = read(profile.actor);
-  CO_TRY_VOID(co_await learn(std::move(profile.actor.id), consent, profile.as_of));
-  co_return Result<void>();
+  CO_TRY_VOID(co_await learn(profile.actor.id, read(profile.actor), profile.as_of));
+  co_return co_await look_later(std::move(profile.actor.id), kLifetime);
 }
 
 // A profile as of then may be from before what was signed. By a clock that may have been set back: what is

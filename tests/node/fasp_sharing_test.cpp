@@ -255,6 +255,18 @@ TEST_F(FaspSharing, TakesOutThePostsOfWhoeverTakesTheConsentBack) {
   EXPECT_THAT(history("cats"), IsEmpty());
 }
 
+// [Mastodon answers for three minutes from a cache]
+TEST_F(FaspSharing, TheProfileByWhichTheFirstPostWasTakenIsLookedAtAgainAlsoAfterARestart) {
+  tell("new");
+  ASSERT_THAT(history("cats"), ElementsAre(post.uri));
+  start(config());
+  carol.summary = "<p>#nobot</p>";  // for a minute already
+  internet.serve(carol);
+  settle(kCached);
+  EXPECT_THAT(history("cats"), IsEmpty());
+  EXPECT_THAT(rows("SELECT uri FROM posts WHERE tags <> ''"), IsEmpty());
+}
+
 TEST_F(FaspSharing, WhatItsServerAlsoBringsItselfIsRelayedStillWhenItMayBeFoundNoMore) {
   control("/instances/permit", R"({"host":"social.example","publishes":true,"receives":false})");
   EXPECT_EQ(post_signed(create_text(post), carol).status, 202);
