@@ -39,13 +39,21 @@ Task<Result<void>> Instances::follow_as(std::string actor, std::string object, s
 }
 
 Task<Result<void>> Instances::end(OwnFollow follow) {
-  CO_TRY_VOID(co_await store_.drop_own_follow(follow.actor, follow.object));
-  own_follows_.erase({follow.actor, follow.object});
+  CO_TRY_VOID(co_await drop_ended(follow));
   const std::vector<std::string> objects = {follow.object};
   const std::string id = activities_.fresh_id(follow.actor, "undos", follow.follow_id);
   std::string body =
       json::serialize(fediverse::make_undo_follow(id, follow.actor, follow.follow_id, objects));
   co_return co_await activities_.send(follow.actor, follow.inbox, std::move(body));
+}
+
+// Servers try again for days, so that what they answered to it may come when there is another.
+Task<Result<void>> Instances::drop_ended(OwnFollow follow) {
+  CO_TRY_VOID(co_await store_.drop_own_follow(follow.actor, follow.object));
+  own_follows_.erase({follow.actor, follow.object});
+  make_room(ended_follows_, kEndedFollowsMax);
+  ended_follows_.insert(std::move(follow.follow_id));
+  co_return Result<void>();
 }
 
 // Who uses this node is followed back; others are groups.
@@ -81,17 +89,18 @@ Task<Result<void>> Instances::leave_groups_of(std::string host) {
   co_return Result<void>();
 }
 
-// Which Follows of that actor are meant: by their id, or, for each that names none of these, another by the
-// actor. Whoever is not followed costs no comparisons, however many they name.
+// Which Follows of that actor are meant: by their id, or, for each that names none of these, nor one that has
+// ended, another by the actor (Misskey names its own ids; some keep that of the first of several Follows).
+// Whoever is not followed costs no comparisons, however many they name.
 std::vector<OwnFollow> Instances::named_by(const std::string& actor,
                                            const std::vector<fediverse::FollowRef>& follows,
                                            bool waiting_only) const {
   std::vector<OwnFollow> found;
   std::map<std::string_view, std::string_view> own_ids;  // id → whose Follow it is
   for (const auto& [key, own] : own_follows_) {
-    if (own.object != actor || (waiting_only && own.accepted)) continue;
-    found.push_back(own);
+    if (own.object != actor) continue;
     own_ids.emplace(own.follow_id, own.actor);
+    if (!waiting_only || !own.accepted) found.push_back(own);
   }
   if (found.empty()) return found;
   std::set<std::string_view> named;      // by id
@@ -101,7 +110,8 @@ std::vector<OwnFollow> Instances::named_by(const std::string& actor,
     const auto own_id = own_ids.find(follow.id);
     if (own_id != own_ids.end()) {
       if (follow.follower.empty() || follow.follower == own_id->second) named.insert(follow.id);
-    } else if (std::ranges::find(follow.objects, actor) != follow.objects.end()) {
+    } else if (!ended_follows_.contains(follow.id) &&
+               std::ranges::find(follow.objects, actor) != follow.objects.end()) {
       if (!follow.follower.empty()) {
         followers.insert(follow.follower);
       } else {
@@ -130,8 +140,7 @@ Task<Result<void>> Instances::take_reject(std::string actor, std::vector<fediver
   const std::vector<OwnFollow> rejected = named_by(actor, follows, /*waiting_only=*/false);
   for (const OwnFollow& own : rejected) {
     log_.info("follow_rejected", {{"by", own.object}});
-    CO_TRY_VOID(co_await store_.drop_own_follow(own.actor, own.object));
-    own_follows_.erase({own.actor, own.object});
+    CO_TRY_VOID(co_await drop_ended(own));
   }
   co_return Result<void>();
 }

@@ -393,6 +393,29 @@ TEST_F(Relaying, WhoRejectsTheFollowThatTheNodeSentBackIsFollowedNoMore) {
   EXPECT_THAT(answer("Reject", dora), IsEmpty());
 }
 
+// Their servers try again for days.
+TEST_F(Relaying, AnAnswerToAFollowThatHasEndedDecidesNothingAboutTheNextOne) {
+  config::Config config = this->config();
+  config.people = true;
+  start(config);
+  settle();
+  const Author dora = make_author("https://far.example/users/dora");
+  const auto answer = [&](const char* type, std::optional<json::object> follow) {
+    answer_follow(type, dora, std::move(follow));
+    return rows("SELECT object||' '||accepted FROM own_follows");
+  };
+  add_relay(dora, origin + "/actor");
+  ASSERT_THAT(types_at(dora.inbox), ElementsAre("Accept", "Follow"));
+  const json::object undone = internet.posted_to(dora.inbox).back();
+  EXPECT_EQ(post_signed(undo_follow_text(dora, {origin + "/actor"}), dora).status, 202);
+  settle();
+  add_relay(dora, origin + "/actor");
+  EXPECT_THAT(answer("Accept", undone), ElementsAre(dora.id + " 0"));
+  EXPECT_THAT(answer("Accept", std::nullopt), ElementsAre(dora.id + " 1"));
+  EXPECT_THAT(answer("Reject", undone), ElementsAre(dora.id + " 1"));
+  EXPECT_THAT(answer("Reject", std::nullopt), IsEmpty());
+}
+
 TEST_F(Relaying, AFollowIsUndoneByItsIdAlone) {
   allow("social.example");
   const Author bob = make_author("https://social.example/users/bob", "https://social.example/inbox");
