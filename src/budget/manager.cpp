@@ -37,7 +37,19 @@ void add(Use& use, std::uint64_t amount, const Limit& limit, Instant now) {
   use.amount += amount;
 }
 
+// What of a host, or of a domain, is counted for one asker.
+std::string of_asker(const std::string& asked, const Spender& spender) {
+  return asked + " for " + spender.asker;
+}
+
 }  // namespace
+
+Spender Spender::on_behalf_of(const Spender& who) const {
+  Spender host = *this;
+  host.for_known = who.known;
+  host.asker = who.group.empty() ? who.each : who.group;
+  return host;
+}
 
 std::string_view to_string(Resource resource) { return kNames.at(static_cast<std::size_t>(resource)); }
 
@@ -148,6 +160,13 @@ const Manager::Use* Manager::obstacle(Resource resource, const Spender& spender,
   const Use* of_group =
       spender.group.empty() ? nullptr : full(account.groups, spender.group, limit.group * factor);
   if (of_group != nullptr) return of_group;
+  const auto full_for_asker = [&](const std::string& asked, std::uint64_t most) -> const Use* {
+    if (spender.asker.empty() || asked.empty() || most == 0) return nullptr;
+    const std::uint64_t part = std::max<std::uint64_t>(1, most / kAskersMin);
+    return full(account.askers, of_asker(asked, spender), part);
+  };
+  if (const Use* use = full_for_asker(spender.each, limit.each * factor)) return use;
+  if (const Use* use = full_for_asker(spender.group, limit.group * factor)) return use;
   if (exceeds(account.all, limit.total)) return &account.all;
   const std::uint64_t of_strangers = limit.total - limit.total * kReservedPercent / 100;
   return !reserved && exceeds(account.strangers, of_strangers) ? &account.strangers : nullptr;
@@ -180,6 +199,10 @@ void Manager::charge(Resource resource, const Spender& spender, std::uint64_t am
   Account& account = accounts_.at(static_cast<std::size_t>(resource));
   add(account.each[spender.each], amount, limit, now);
   if (!spender.group.empty()) add(account.groups[spender.group], amount, limit, now);
+  if (!spender.asker.empty()) {
+    add(account.askers[of_asker(spender.each, spender)], amount, limit, now);
+    if (!spender.group.empty()) add(account.askers[of_asker(spender.group, spender)], amount, limit, now);
+  }
   add(account.all, amount, limit, now);
   if (reserved) return;
   add(account.strangers, amount, limit, now);
@@ -214,6 +237,10 @@ void Manager::give_back(Resource resource, const Spender& spender, std::uint64_t
   };
   less(account.each, spender.each);
   less(account.groups, spender.group);
+  if (!spender.asker.empty()) {
+    less(account.askers, of_asker(spender.each, spender));
+    less(account.askers, of_asker(spender.group, spender));
+  }
   account.all.amount -= std::min(account.all.amount, amount);
   account.strangers.amount -= std::min(account.strangers.amount, of_strangers);
 }
@@ -222,8 +249,8 @@ void Manager::give_back(Resource resource, const Spender& spender, std::uint64_t
 void Manager::drop_old(Account& account, Instant now) const {
   const Limit& limit = budgets_.at(static_cast<std::size_t>(&account - accounts_.data()));
   if (limit.window == Duration::zero() || now < account.all.ends) return;
-  std::erase_if(account.each, [now](const auto& entry) { return now >= entry.second.ends; });
-  std::erase_if(account.groups, [now](const auto& entry) { return now >= entry.second.ends; });
+  for (auto* uses : {&account.each, &account.groups, &account.askers})
+    std::erase_if(*uses, [now](const auto& entry) { return now >= entry.second.ends; });
 }
 
 std::uint64_t Manager::used(Resource resource) const {

@@ -76,6 +76,10 @@ struct Spender {
   bool known = false;
   bool for_known = false;  // a host that is asked: on behalf of somebody who is known, too
   bool is_many = false;    // a proxy, known, through which everybody comes
+  std::string asker = {};  // a host that is asked: on behalf of whom; empty: it does not matter
+
+  // The same host, asked because of what that one says: one of them alone has not all that it is asked.
+  [[nodiscard]] Spender on_behalf_of(const Spender& who) const;
 };
 
 // Thread-safe.
@@ -83,6 +87,7 @@ class Manager {
  public:
   static constexpr unsigned kReservedPercent = 25;  // of each total, for those who are known
   static constexpr unsigned kKnownFactor = 8;       // so many times what strangers have, each
+  static constexpr unsigned kAskersMin = 3;         // it takes so many to use up what one host is asked
   static constexpr Duration kKnownFor = std::chrono::hours(24);
 
   Manager(const Budgets& budgets, Clock& clock) : budgets_(budgets), clock_(clock) {}
@@ -138,6 +143,7 @@ class Manager {
   struct Account {
     std::map<std::string, Use> each;
     std::map<std::string, Use> groups;
+    std::map<std::string, Use> askers;  // of each host and domain
     Use strangers;
     Use all;
     std::uint64_t refused = 0;

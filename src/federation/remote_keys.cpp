@@ -23,13 +23,21 @@ void RemoteKeys::note_known(const std::string& actor, const IpAddress& peer) {
 
 Task<Result<std::string>> RemoteKeys::document(std::string url, std::shared_ptr<Flight> flight) {
   budget::Spender host = budget_.who(host_of(url));
-  host.for_known = flight->for_known;
+  host.for_known = true;
+  if (flight->asker) host = host.on_behalf_of(budget_.who(*flight->asker));
   const auto may_ask = [this, host, flight] {
     flight->refused = budget_.take(budget::Resource::kKeyHosts, host) > Duration::zero();
+    if (!flight->refused) flight->spent.push_back(host);
     return !flight->refused;
   };
   Result<std::string> body = fail(ErrorCode::kUnavailable, "");
   if (may_ask()) body = co_await client_.fetch_body(url, may_ask);
+  // Strangers name whom they like, but come from addresses of their own: only who stands at one is asked.
+  if (flight->refused && flight->asker) {
+    body = co_await client_.fetch_body(url, {}, flight->asker->prefix64());
+    flight->refused =
+        !body && (body.error().code == ErrorCode::kUnavailable || body.error().code == ErrorCode::kTimedOut);
+  }
   if (flight->refused)
     co_return fail(ErrorCode::kUnavailable,
                    "too many keys of " + host_of(url) + " at once; send again later");
@@ -114,21 +122,24 @@ void RemoteKeys::forget(std::map<std::string, Entry>::iterator entry) {
   cache_.erase(entry);
 }
 
-Task<Result<KeyOwner>> RemoteKeys::fetch_once(std::string key_id, std::optional<IpAddress> asker) {
-  if (const auto under_way = flights_.find(key_id); under_way != flights_.end()) {
+Task<Result<KeyOwner>> RemoteKeys::fetch_once(std::string key_id, std::optional<IpAddress> asker,
+                                              Spent* spent) {
+  const Instant deadline = clock_.now() + kFlightTime;
+  for (auto under_way = flights_.find(key_id); under_way != flights_.end();
+       under_way = flights_.find(key_id)) {
     const std::shared_ptr<Flight> flight = under_way->second;
-    const Instant deadline = clock_.now() + kFlightTime;
     while (!flight->over && clock_.now() < deadline) co_await flight->landed.wait_until(deadline);
+    // What one asker may have no more of, another may.
+    if (flight->over && flight->refused && flight->asker != asker) continue;
     if (flight->owner) co_return *flight->owner;
     co_return fail(ErrorCode::kUnavailable, "the key could not be fetched now");
   }
   const auto flight = std::make_shared<Flight>(clock_, executor_);
   if (asker && !asker->is_here()) {
-    const budget::Spender who = budget_.who(*asker);
-    if (budget_.take(budget::Resource::kKeyFetches, who) > Duration::zero())
+    if (budget_.take(budget::Resource::kKeyFetches, budget_.who(*asker)) > Duration::zero())
       co_return fail(ErrorCode::kUnavailable,
                      "too many keys to be fetched for you at once; send again later");
-    flight->for_known = who.known;
+    flight->asker = asker;
   }
   flights_[key_id] = flight;
   struct Landing {
@@ -137,14 +148,19 @@ Task<Result<KeyOwner>> RemoteKeys::fetch_once(std::string key_id, std::optional<
     Flight& flight;
     ~Landing() {
       flight.over = true;
-      flight.landed.ring();
       keys.flights_.erase(key_id);
+      flight.landed.ring();
     }
   };
   const Landing landing{*this, key_id, *flight};
   flight->owner = co_await fetch(key_id, flight);
   if (!flight->refused) remember(key_id, *flight->owner);
+  if (spent != nullptr) *spent = flight->spent;
   co_return *flight->owner;
+}
+
+void RemoteKeys::give_back(const Spent& spent) {
+  for (const budget::Spender& host : spent) budget_.give_back(budget::Resource::kKeyHosts, host);
 }
 
 bool RemoteKeys::is_recent(const Entry& entry, bool refresh) const {
@@ -155,10 +171,10 @@ bool RemoteKeys::is_recent(const Entry& entry, bool refresh) const {
 }
 
 Task<Result<KeyOwner>> RemoteKeys::owner_of_key(std::string key_id, bool refresh,
-                                                std::optional<IpAddress> asker) {
+                                                std::optional<IpAddress> asker, Spent* spent) {
   const auto it = cache_.find(key_id);
   if (it == cache_.end() || !is_recent(it->second, refresh))
-    co_return co_await fetch_once(std::move(key_id), asker);
+    co_return co_await fetch_once(std::move(key_id), asker, spent);
   if (refresh && it->second.stale)
     co_return fail(ErrorCode::kUnavailable, "the key could not be fetched again; send again later");
   co_return it->second.owner;

@@ -39,6 +39,14 @@ class RemoteKeysTest : public belief::BeliefTest {
     return *std::move(owner);
   }
 
+  Task<Result<KeyOwner>> ask_for(std::string actor, IpAddress asker, Duration later) {
+    const Instant then = clock.now() + later;
+    co_await clock.sleep_until(then);
+    co_return co_await keys.owner_of_key(key_of(actor), /*refresh=*/false, asker);
+  }
+
+  const IpAddress greedy = *IpAddress::parse("203.0.113.9");
+  const IpAddress other = *IpAddress::parse("198.51.100.7");
   RemoteKeys keys{budget, client, runtime};
 };
 
@@ -109,6 +117,33 @@ TEST_F(RemoteKeysTest, WhatABudgetRefusesSaysNothingOfTheKey) {
   budget.give_back(budget::Resource::kKeyHosts, budget.who("a.example"), 10);
   EXPECT_TRUE(fetch(actor, /*refresh=*/true));
   EXPECT_TRUE(fetch(other));
+}
+
+TEST_F(RemoteKeysTest, WhoWaitsForAKeyThatAnotherMayHaveNoMoreOfHasItFetched) {
+  const std::string actor = "https://a.example/u";
+  join(actor);
+  budget.count(budget::Resource::kKeyHosts, budget.who("a.example").on_behalf_of(budget.who(greedy)), 3);
+  servers.pause = [this]() -> Task<void> { return clock.sleep_until(clock.now() + std::chrono::seconds(2)); };
+  std::vector<Task<Result<KeyOwner>>> questions;
+  questions.push_back(ask_for(actor, greedy, Duration(0)));
+  questions.push_back(ask_for(actor, other, std::chrono::seconds(1)));
+  const auto answers =
+      loop.await(kOwner, all_of(std::move(questions)), std::chrono::seconds(30), Duration(10));
+  ASSERT_TRUE(answers);
+  EXPECT_FALSE(answers->at(0));
+  EXPECT_TRUE(answers->at(1));
+}
+
+TEST_F(RemoteKeysTest, WhoStandsAtTheHostIsNotLimitedByWhatOthersNameThere) {
+  const std::string actor = "https://a.example/u";
+  join(actor);
+  servers.places["a.example"] = other;
+  budget.count(budget::Resource::kKeyHosts, budget.who("a.example"), 10);
+  const auto ask_as = [&](const IpAddress& asker) {
+    return loop.await(kOwner, ask_for(actor, asker, Duration(0)), std::chrono::seconds(10), Duration(10));
+  };
+  EXPECT_FALSE(ask_as(greedy).value());
+  EXPECT_TRUE(ask_as(other).value());
 }
 
 }  // namespace

@@ -35,6 +35,10 @@ class Stranger : public NodeTest {
     request.headers.add("Host", call.url.authority());
     return request;
   }
+  int come_from(const std::string& address, HttpRequest request) {
+    request.peer = *IpAddress::parse(address);
+    return ask(std::move(request)).status;
+  }
   std::size_t sent_below(const std::string& prefix) {
     return static_cast<std::size_t>(std::ranges::count_if(
         internet.calls, [&](const HttpCall& call) { return call.url.text().starts_with(prefix); }));
@@ -110,6 +114,24 @@ TEST_F(Stranger, WhoNamesAKeyDoesNotKeepOutWhoHasIt) {
     ask(with_key_id(fmt::format("https://far.example/{}#key", i), create_text(post)));
   EXPECT_EQ(ask(with_key_id(fan.key_id(), create_text(post))).status, 503);
   EXPECT_EQ(post_signed(follow_text(fan, {origin + "/tag/dogs"}), fan).status, 202);
+}
+
+TEST_F(Stranger, WhoNamesKeysOfAHostLeavesSomeOfThemForOthers) {
+  for (int i = 0; i < 10; ++i)
+    come_from("203.0.113.9", with_key_id(fmt::format("https://far.example/{}#key", i), create_text(post)));
+  EXPECT_LE(sent_below("https://far.example/"), 3U);
+  const Author fan = make_author("https://far.example/users/fan");
+  EXPECT_EQ(come_from("198.51.100.7", signed_request(fan, follow_text(fan, {origin + "/tag/cats"}))), 202);
+}
+
+TEST_F(Stranger, AHostThatAsksForItselfIsHeardWhateverOthersHaveNamedThere) {
+  internet.places["home.example"] = *IpAddress::parse("198.51.100.7");
+  for (int i = 0; i < 100; ++i)
+    come_from(fmt::format("192.0.{}.1", i / 20),
+              with_key_id(fmt::format("https://home.example/{}#key", i), create_text(post)));
+  EXPECT_LE(sent_below("https://home.example/"), 10U * budget::Manager::kKnownFactor);
+  EXPECT_EQ(come_from("198.51.100.8", signed_request(alice, create_text(post))), 503);
+  EXPECT_EQ(come_from("198.51.100.7", signed_request(alice, create_text(post))), 202);
 }
 
 TEST_F(Stranger, AnAddressHasSoManyKeysAMinute) {
@@ -413,10 +435,11 @@ TEST_F(Stranger, ANodeEndsAtOnceWhateverWaitsForServersThatAreDown) {
 
 TEST_F(Stranger, StatusSaysWhatIsUsed) {
   EXPECT_EQ(post_signed(create_text(post), alice).status, 202);
+  EXPECT_EQ(ask(with_key_id("https://far.example/1#key", create_text(post))).status, 401);
   const json::object all = status();
   const json::object& budgets = all.at("budget").as_object();
   EXPECT_EQ(budgets.size(), budget::kResources);
-  EXPECT_EQ(budgets.at("key_hosts").at("used"), json::value(1));
+  EXPECT_EQ(budgets.at("key_hosts").at("used"), json::value(1)) << "what fits costs its host nothing";
   EXPECT_EQ(budgets.at("connections").at("total"), json::value(2'048));
 }
 
