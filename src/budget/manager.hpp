@@ -26,7 +26,7 @@ namespace tagring::budget {
 enum class Resource : std::uint8_t {
   kConnections,   // open, that came in
   kArrivals,      // connections begun, each of which costs a TLS handshake
-  kBodies,        // bytes of requests that are being read or answered
+  kBodies,        // bytes of requests that are being read or dealt with, and of answers not taken yet
   kLoop,          // microseconds of the thread that deals with all requests, by who makes them
   kDatabase,      // the same of the database's
   kReads,         // requests of the client API, by the reader's address

@@ -28,6 +28,7 @@ namespace {
 
 using boost::system::error_code;
 constexpr const char* kStrictTransport = "max-age=86400";  // of HSTS (RFC 6797): a day
+constexpr const char* kRetryAfter = "10";                  // seconds, where there is no room for a body
 
 bool only_reads(const HttpRequest& request) { return request.method == "GET" || request.method == "HEAD"; }
 
@@ -71,7 +72,7 @@ struct Incoming {
   std::optional<HttpRequest> request;
   Upgrade upgrade;  // as it was read, if it asks for a WebSocket
   int refusal = 0;
-  budget::Share share;                   // of the bytes of bodies
+  budget::Share share;                   // of the bytes of bodies: the request's, then the answer's
   std::optional<budget::Spender> asker;  // whose bytes and time it takes; none: they do not count
   bool is_metered = false;               // the time, too
   Duration wait{0};                      // with 429
@@ -110,8 +111,7 @@ class HttpSession final : public Session {
  private:
   Task<bool> wait_for_request();
   Task<int> read_request_line();
-  [[nodiscard]] budget::Share share_of(const std::optional<budget::Spender>& asker,
-                                       const boost::optional<std::uint64_t>& length) const;
+  [[nodiscard]] budget::Share share_of(const std::optional<budget::Spender>& asker, std::uint64_t size) const;
   [[nodiscard]] std::optional<budget::Spender> spender_of(const IpAddress& peer) const;
   Task<Incoming> read_request();
   Task<HttpResponse> handle(Incoming* incoming);
@@ -197,11 +197,9 @@ std::optional<budget::Spender> HttpSession::spender_of(const IpAddress& peer) co
   return service_->options.budget->who(peer);
 }
 
-budget::Share HttpSession::share_of(const std::optional<budget::Spender>& asker,
-                                    const boost::optional<std::uint64_t>& length) const {
-  const std::uint64_t most = service_->options.body_size_max;
-  return {asker ? service_->options.budget : nullptr, budget::Resource::kBodies,
-          asker.value_or(budget::Spender()), std::min<std::uint64_t>(length.value_or(most), most)};
+budget::Share HttpSession::share_of(const std::optional<budget::Spender>& asker, std::uint64_t size) const {
+  return {asker && size > 0 ? service_->options.budget : nullptr, budget::Resource::kBodies,
+          asker.value_or(budget::Spender()), size};
 }
 
 Task<Incoming> HttpSession::read_request() {
@@ -245,7 +243,9 @@ Task<Incoming> HttpSession::read_request() {
     co_return incoming;
   }
   if (!parser.is_done()) {
-    incoming.share = share_of(incoming.asker, parser.content_length());
+    const std::uint64_t most = service_->options.body_size_max;
+    const std::uint64_t length = parser.content_length().value_or(most);
+    incoming.share = share_of(incoming.asker, std::min(length, most));
     if (!incoming.share.is_granted()) incoming.refusal = 503;
     if (incoming.refusal != 0) co_return incoming;
     const bool may_wait = incoming.version == net::Version::kHttp11;
@@ -296,10 +296,10 @@ Task<bool> HttpSession::serve_one(std::shared_ptr<Session> self) {
   } else {
     has_unread_ = !incoming.keep_alive;
     if (response.status == 415) response.headers.set("Accept-Encoding", "identity");  // RFC 9110, 15.5.16
-    if (response.status == 503) response.headers.set("Retry-After", "10");
+    if (response.status == 503) response.headers.set("Retry-After", kRetryAfter);
     if (response.status == 429) response.headers.set("Retry-After", seconds_up(incoming.wait));
   }
-  incoming.share.release();
+  incoming.share.release();  // the request is no more
   const bool is_unasked = response.status == 101 && !incoming.upgrade;
   if (is_unasked) response = HttpResponse{.status = 426, .headers = {{"Upgrade", "websocket"}}, .body = {}};
   if (is_tls_) response.headers.set("Strict-Transport-Security", kStrictTransport);
@@ -311,6 +311,11 @@ Task<bool> HttpSession::serve_one(std::shared_ptr<Session> self) {
     add_vary(response.headers, "Accept-Encoding");
     if (may_compress) compress(response);
   }
+  // It is kept here until it is taken, for which there is as much time as for a request. Whoever is refused
+  // it may have lost it on the way as well.
+  incoming.share = share_of(incoming.asker, to_head ? 0 : response.body.size());
+  if (!incoming.share.is_granted())
+    response = HttpResponse{.status = 503, .headers = {{"Retry-After", kRetryAfter}}, .body = {}};
   const bool more = incoming.keep_alive && !service_->is_stopping;
   auto message = std::make_shared<const net::OutgoingMessage>(net::write_response(
       std::move(response), incoming.version, more ? net::Keep::kAlive : net::Keep::kClose, to_head));

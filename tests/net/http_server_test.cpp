@@ -526,6 +526,38 @@ TEST_F(PlainServerTest, BodiesThatWaitTakeTheBudgetOfTheirSender) {
   stop();
 }
 
+TEST_F(PlainServerTest, AnswersThatNobodyReadsTakeTheBudgetOfWhoAskedForThem) {
+  constexpr std::size_t kSize = 48U << 20U;  // more than the system takes in advance, on both sides
+  auto options = plain();
+  budget::Budgets budgets = budget::default_budgets();
+  budgets.at(static_cast<std::size_t>(budget::Resource::kBodies)) = {4 * kSize, kSize + kSize / 2, 0, {}};
+  budget::Manager budget(budgets, clock);
+  options.budget = &budget;
+  serve(options, [](HttpRequest) -> Task<HttpResponse> {
+    co_return HttpResponse{.status = 200, .headers = {}, .body = std::string(kSize, 'x')};
+  });
+  const std::string question = "GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
+  while_serving([&] {
+    const RawPeer slow(server->port());
+    slow.say(question);
+    EXPECT_TRUE(slow.hear_until("\r\n\r\n").starts_with("HTTP/1.1 200 "));
+    EXPECT_EQ(budget.used(budget::Resource::kBodies), kSize);
+    const RawPeer second(server->port());
+    second.say(question);
+    const std::string refused = second.hear_all();
+    EXPECT_TRUE(refused.starts_with("HTTP/1.1 503 ")) << refused.substr(0, 100);
+    EXPECT_TRUE(refused.contains("Retry-After: ")) << refused.substr(0, 100);
+    EXPECT_LT(refused.size(), 1'000U);
+    const RawPeer third(server->port());
+    third.say("HEAD" + question.substr(3));
+    EXPECT_TRUE(third.hear_all().starts_with("HTTP/1.1 200 "));
+    EXPECT_FALSE(slow.hear_all().empty());
+    EXPECT_EQ(budget.used(budget::Resource::kBodies), 0U) << "given back when it was taken";
+    return true;
+  });
+  stop();  // while there is a budget
+}
+
 TEST_F(PlainServerTest, AThrowingHandlerAnswers500AndLeavesOutBrokenFields) {
   serve(plain(), [](HttpRequest request) -> Task<HttpResponse> {
     if (request.target == "/throw") throw std::runtime_error("no");
