@@ -103,8 +103,10 @@ Task<HttpResponse> Front::bring(HttpRequest request) {
   auto ask = [this, &request, &checked]() -> Task<Result<HttpResponse>> {
     return ask_core(request, *checked);
   };
+  // While no core answers nobody waits for what was asked of the one that is lost.
+  const bool may_wait = core_.answers() && !may_be_streamed(request);
   Result<HttpResponse> answer =
-      may_be_streamed(request) ? co_await ask() : co_await kept_.answer(request, ask);
+      may_wait ? co_await kept_.answer(core_.place(), request, ask) : co_await ask();
   if (!answer && answer.error().code == ErrorCode::kInvalid) co_return error_response(answer.error());
   if (!answer) {
     ++unanswered_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "base/bytes.hpp"
 #include "cluster/channel.hpp"
@@ -22,8 +23,9 @@ bool is_for_everybody(const HttpRequest& request) {
                               [&](std::string_view name) { return request.headers.find(name).has_value(); });
 }
 
-std::string key_of(const HttpRequest& request) {
-  std::string key = request.target;
+std::string key_of(std::string core, const HttpRequest& request) {
+  std::string key = std::move(core);
+  key.append("\n").append(request.target);
   for (const std::string_view name : kDiffersBy)
     key.append("\n").append(request.headers.joined(name).value_or(""));
   return key;
@@ -71,9 +73,9 @@ void KeptAnswers::drop_old() {
   });
 }
 
-Task<Result<HttpResponse>> KeptAnswers::answer(const HttpRequest& request, Ask ask) {
+Task<Result<HttpResponse>> KeptAnswers::answer(std::string core, const HttpRequest& request, Ask ask) {
   if (!is_for_everybody(request)) co_return co_await ask();
-  std::string key = key_of(request);
+  std::string key = key_of(std::move(core), request);
   auto found = entries_.find(key);
   if (found != entries_.end() && found->second->is_asked) {
     const std::shared_ptr<Entry> awaited = found->second;

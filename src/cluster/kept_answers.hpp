@@ -25,8 +25,9 @@ class KeptAnswers {
   KeptAnswers(Clock& clock, Executor executor) : clock_(clock), executor_(std::move(executor)) {}
 
   // The answer to a request: one that is there, or that of `ask`, for which all wait who ask the same
-  // meanwhile. Kept is what the core has marked so (kKeepField).
-  [[nodiscard]] Task<Result<HttpResponse>> answer(const HttpRequest& request, Ask ask);
+  // meanwhile. Kept is what the core has marked so (kKeepField). `core`: where that is, since nobody waits
+  // for what another one was asked, which may hang.
+  [[nodiscard]] Task<Result<HttpResponse>> answer(std::string core, const HttpRequest& request, Ask ask);
 
  private:
   static constexpr Duration kFor{1'000};

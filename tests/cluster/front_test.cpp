@@ -451,6 +451,34 @@ TEST_F(FrontTest, WhoAsksWhileTheCoreIsAskedWaitsForItsAnswer) {
   EXPECT_THAT(asked, SizeIs(1));
 }
 
+// Its machine may be gone: whoever asked it waits for as long as a core may take.
+TEST_F(FrontTest, WhoAsksAfterACoreHasGoneSilentDoesNotWaitForWhatItWasAsked) {
+  Fronts others{{.place = kOtherCore, .secret = Secret(identity.key)}, inside, core_budget, clock, log};
+  inside.listeners[kOtherCore] = [this, &others](HttpRequest request) {
+    return others.answer(std::move(request), [this](HttpRequest one) { return answer(std::move(one)); });
+  };
+  inside.listeners[kCore] = [this](HttpRequest request) -> Task<HttpResponse> {
+    const Instant over = clock.now() + std::chrono::seconds(request.target == kFrontPath ? 2 : 30);
+    co_await clock.sleep_until(over);
+    HttpResponse refused = error_response({ErrorCode::kUnavailable, "stopping"});
+    co_return refused;
+  };
+  std::vector<int> statuses;
+  TaskGroup readers(loop.executor(kOwner));
+  readers.spawn("reader", read("/tags/cats", &statuses));
+  run(front.get_in_touch());
+  const Instant lost = clock.now();
+  run(read("/tags/cats", &statuses));
+  EXPECT_THAT(statuses, ElementsAre(503)) << "there is no core";
+  core_is = kOtherCore;
+  run(front.get_in_touch());
+  run(read("/tags/cats", &statuses));
+  EXPECT_THAT(statuses, ElementsAre(503, 200));
+  EXPECT_LT(clock.now() - lost, std::chrono::seconds(2));
+  run(readers.join());
+  EXPECT_THAT(statuses, SizeIs(3));
+}
+
 // --- what the core has sent --------------------------------------------------------------------------------
 
 class CallsOfACore : public FrontTest {
