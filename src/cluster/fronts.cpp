@@ -1,11 +1,16 @@
 #include "cluster/fronts.hpp"
 
 #include <algorithm>
+#include <boost/asio/error.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/system/system_error.hpp>
 
 #include "base/counted.hpp"
+#include "base/task.hpp"
 #include "cluster/front_check.hpp"
 #include "cluster/kept_answers.hpp"
 #include "http/http_error.hpp"
+#include "queues/alarm.hpp"
 
 namespace tagring::cluster {
 namespace {
@@ -26,6 +31,46 @@ Fronts::Fronts(Options options, HttpClient& inside, const budget::Manager& budge
   }
 }
 
+// A call that is under way with a front.
+struct Fronts::Passing {
+  Passing(Clock& clock, const Executor& executor) : done(clock, executor), tasks(executor) {}
+  std::optional<Result<HttpResponse>> answer;
+  queues::Alarm done;
+  TaskGroup tasks;
+};
+
+// kUnavailable, too, once the front has been silent for so long that it is none any more: its machine may be
+// gone, of which nobody is told on a connection that stood.
+Task<Result<HttpResponse>> Fronts::pass(std::string place, HttpCall call) {
+  const Executor executor = co_await boost::asio::this_coro::executor;
+  Passing passing(clock_, executor);
+  passing.tasks.spawn("send_on", send_on(std::move(call), &passing));
+  passing.tasks.spawn("miss", miss(std::move(place), &passing));
+  co_await passing.tasks.join();
+  if (!passing.answer) throw boost::system::system_error(boost::asio::error::operation_aborted);  // cancelled
+  co_return *std::move(passing.answer);
+}
+
+Task<void> Fronts::send_on(HttpCall call, Passing* passing) {
+  Result<HttpResponse> answer = co_await inside_.send(std::move(call));
+  if (!passing->answer) passing->answer = std::move(answer);
+  passing->done.ring();
+}
+
+// One that takes its leave ends what it has begun.
+Task<void> Fronts::miss(std::string place, Passing* passing) {
+  while (!passing->answer) {
+    const auto known = fronts_.find(place);
+    if (known == fronts_.end()) co_return;
+    const Instant silent = known->second.heard + kLostAfter;
+    co_await passing->done.wait_until(silent);
+    const auto found = fronts_.find(place);
+    if (passing->answer || found == fronts_.end() || !is_silent(found->second)) continue;
+    passing->answer = fail(ErrorCode::kUnavailable, "it is silent");
+    passing->tasks.cancel();
+  }
+}
+
 Task<std::optional<Result<HttpResponse>>> Fronts::send(HttpCall call, federation::SignAs as) {
   const Errand errand{std::move(call), std::move(as)};
   std::set<std::string> tried;
@@ -38,10 +83,9 @@ Task<std::optional<Result<HttpResponse>>> Fronts::send(HttpCall call, federation
     options_.secret.prove(*passed, clock_.wall_now());
     const std::shared_ptr<std::size_t> calls = fronts_[*place].calls;
     const Counted under_way(*calls);
-    Result<HttpResponse> answer = co_await inside_.send(*std::move(passed));
-    // What is too large, or slow, is so with another front, too; one that hangs says no more that it is
-    // there. But the other side has until its deadline: who gives up before has not reached the front, whose
-    // machine may be gone without a word.
+    Result<HttpResponse> answer = co_await pass(*place, *std::move(passed));
+    // What is too large, or slow, is so with another front, too. But the other side has until its deadline:
+    // who gives up before has not reached the front, whose machine may be gone without a word.
     const bool is_gone =
         !answer && (answer.error().code == ErrorCode::kUnavailable ||
                     (answer.error().code == ErrorCode::kTimedOut && clock_.now() < errand.call.deadline));
@@ -153,9 +197,9 @@ Task<void> Fronts::save() {
   if (!saved) is_saved_ = false;  // the next one that is heard sees to it
 }
 
-bool Fronts::is_there(const Front& front) const {
-  return !front.is_lost && clock_.now() - front.heard <= kLostAfter;
-}
+bool Fronts::is_silent(const Front& front) const { return clock_.now() - front.heard >= kLostAfter; }
+
+bool Fronts::is_there(const Front& front) const { return !front.is_lost && !is_silent(front); }
 
 std::optional<std::string> Fronts::least_busy(const std::set<std::string>& but) const {
   std::optional<std::string> least;

@@ -74,10 +74,15 @@ class Fronts final : public federation::Couriers {
     std::uint64_t failed = 0;
     std::size_t failed_lately = 0;  // halves each time it is heard: one that fails fast is not the least busy
   };
+  struct Passing;
+  Task<Result<HttpResponse>> pass(std::string place, HttpCall call);
+  Task<void> send_on(HttpCall call, Passing* passing);
+  Task<void> miss(std::string place, Passing* passing);
   Task<HttpResponse> note(HttpRequest request);
   Result<void> take(const json::object& report);
   Task<void> save();
   HttpResponse refuse(const HttpRequest& request);
+  [[nodiscard]] bool is_silent(const Front& front) const;
   [[nodiscard]] bool is_there(const Front& front) const;
   [[nodiscard]] std::optional<std::string> least_busy(const std::set<std::string>& but) const;
   void note_outcome(const std::string& place, bool has_reached);

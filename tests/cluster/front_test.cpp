@@ -543,6 +543,44 @@ TEST_F(CallsOfACore, AreNotLostWithAFrontThatIsNotReachedInTime) {
   EXPECT_THAT(fronts.status(), SizeIs(0));
 }
 
+// The same on a connection that stood: nothing comes any more, until the call's time is over.
+TEST_F(CallsOfACore, AreMadeByAnotherFrontOnceTheirsIsSilent) {
+  const char* const gone = "10.0.0.1:7946";
+  add_broken(gone);
+  inside.listeners[gone] = [this](const HttpRequest&) -> Task<HttpResponse> {
+    const Instant never = clock.now() + std::chrono::hours(1);
+    co_await clock.sleep_until(never);
+    co_return HttpResponse();
+  };
+  TaskGroup others(loop.executor(kOwner));
+  others.spawn("front", front.keep_in_touch());
+  const Instant before = clock.now();
+  const auto answer = send("https://m.example/inbox");
+  ASSERT_TRUE(answer && *answer);
+  EXPECT_EQ((*answer)->status, 202);
+  EXPECT_TRUE(std::ranges::any_of(inside.calls,
+                                  [gone](const HttpCall& call) { return call.url.authority() == gone; }));
+  EXPECT_LT(clock.now() - before, std::chrono::seconds(10));
+  EXPECT_THAT(fronts.status(), SizeIs(1));
+  others.cancel();
+  run(others.join());
+}
+
+TEST_F(CallsOfACore, StayWithAFrontThatSaysThatItIsThere) {
+  inside.listeners[kFront] = [this](HttpRequest request) -> Task<HttpResponse> {
+    const Instant later = clock.now() + std::chrono::seconds(15);
+    co_await clock.sleep_until(later);
+    co_return co_await front.answer_core(std::move(request));
+  };
+  TaskGroup others(loop.executor(kOwner));
+  others.spawn("front", front.keep_in_touch());
+  const auto answer = send("https://m.example/inbox");
+  EXPECT_TRUE(answer && *answer);
+  EXPECT_THAT(outside.calls, SizeIs(1));
+  others.cancel();
+  run(others.join());
+}
+
 TEST_F(CallsOfACore, AreLeftToTheCoreWhereNoFrontReachesTheOtherSide) {
   EXPECT_FALSE(send("https://gone.example/inbox").has_value());
   inside.listeners.erase(kFront);

@@ -35,7 +35,12 @@ class StoppedClock final : public Clock {
  public:
   [[nodiscard]] Instant now() const override { return now_; }
   [[nodiscard]] WallTime wall_now() const override { return WallTime(now_.time_since_epoch()); }
-  [[nodiscard]] Task<void> sleep_until(Instant /*deadline*/) override { co_return; }
+  // Until who sleeps is cancelled.
+  [[nodiscard]] Task<void> sleep_until(Instant /*deadline*/) override {
+    boost::asio::steady_timer never(co_await boost::asio::this_coro::executor,
+                                    boost::asio::steady_timer::time_point::max());
+    co_await never.async_wait(boost::asio::use_awaitable);
+  }
   void go_on(Duration by) { now_ += by; }
 
  private:
@@ -47,11 +52,7 @@ class Places final : public HttpClient {
  public:
   explicit Places(Clock& clock) : clock_(clock) {}
   Task<Result<HttpResponse>> send(HttpCall call) override {
-    if (hang) {
-      boost::asio::steady_timer never(co_await boost::asio::this_coro::executor,
-                                      boost::asio::steady_timer::time_point::max());
-      co_await never.async_wait(boost::asio::use_awaitable);
-    }
+    if (hang) co_await clock_.sleep_until(Instant());
     const auto found = answers.find(call.url.authority());
     if (found == answers.end() || !secret().is_proven(call.headers, found->first, clock_.wall_now()))
       co_return fail(ErrorCode::kUnavailable, "connection refused");
