@@ -83,7 +83,9 @@ Task<Checks> Doctor::look() {
   checks.push_back(look_at_rings());
   const OtherNodes known = others();
   checks.push_back(co_await look_from_outside(known));
-  checks.push_back(co_await look_at_clock(known));
+  const Said said = co_await ask(known);
+  checks.push_back(judge_clock(said));
+  checks.push_back(judge_source(said));
   checks.push_back(look_at_proxy());
   if (machine_ != nullptr) {
     checks.push_back(patient_.growth.check());
@@ -172,7 +174,7 @@ Task<Check> Doctor::look_from_outside(OtherNodes others) {
                                               patient_.config.address.text()));
     }
     failures += fmt::format("{}{}: {}", failures.empty() ? "" : "; ", origin, seen.error().message);
-    const Result<Duration> clock = co_await reach_.clock_of(origin);
+    const Result<Reach::Seen> clock = co_await reach_.look(origin);
     does_one_answer = does_one_answer || clock;
     did_one_try = did_one_try || (clock && is_unanswered(seen.error()));
     did_one_find_another =
@@ -199,21 +201,48 @@ Task<Check> Doctor::look_from_outside(OtherNodes others) {
                   patient_.config.port, patient_.config.address.text(), patient_.config.host));
 }
 
-Task<Check> Doctor::look_at_clock(OtherNodes others) {
-  std::vector<Duration> ahead;
+Task<Doctor::Said> Doctor::ask(OtherNodes others) {
+  Said said;
   for (const std::string& origin : others.origins) {
-    const Result<Duration> there = co_await reach_.clock_of(origin);
-    if (there) ahead.push_back(*there);
+    const Result<Reach::Seen> seen = co_await reach_.look(origin);
+    if (seen) said.emplace(origin, *seen);
   }
-  if (ahead.empty()) co_return well("clock", "there was no other node to compare with");
+  co_return said;
+}
+
+Check Doctor::judge_clock(const Said& said) {
+  std::vector<Duration> ahead;
+  for (const auto& [origin, seen] : said) ahead.push_back(seen.ahead);
+  if (ahead.empty()) return well("clock", "there was no other node to compare with");
   std::ranges::sort(ahead);
   const Duration difference = ahead[ahead.size() / 2];
   const double seconds = static_cast<double>(std::abs(difference.count())) / 1000;
   const std::string detail = fmt::format("{:.1f} s {} those of {} other node(s)", seconds,
                                          difference.count() > 0 ? "behind" : "ahead of", ahead.size());
-  if (std::abs(difference.count()) <= kClockMost.count()) co_return well("clock", detail);
-  co_return bad("clock", detail,
-                "set it (timedatectl set-ntp true): others refuse what is signed with a wrong time");
+  if (std::abs(difference.count()) <= kClockMost.count()) return well("clock", detail);
+  return bad("clock", detail,
+             "set it (timedatectl set-ntp true): others refuse what is signed with a wrong time");
+}
+
+// Neighbours keep room for who comes from the address that a node has on the rings. One that sees nobody, or
+// a private address, sees the forwarder in front of itself; and one that is called by the other version of IP
+// cannot see that address.
+Check Doctor::judge_source(const Said& said) const {
+  const IpAddress& own = patient_.config.address;
+  std::string elsewhere;
+  for (const auto& [origin, seen] : said) {
+    if (!seen.you || seen.you->is_v4() != own.is_v4()) continue;
+    if (seen.you->prefix64() == own.prefix64())
+      return well("source", fmt::format("{} sees this node come from {}", origin, seen.you->text()));
+    if (seen.you->is_here() || (proxies::is_private(*seen.you) && !proxies::is_private(own))) continue;
+    elsewhere += fmt::format("{}{} sees this node come from {}", elsewhere.empty() ? "" : "; ", origin,
+                             seen.you->text());
+  }
+  if (elsewhere.empty()) return well("source", "no other node has said from where this one comes");
+  return bad("source",
+             fmt::format("{}, and not from {}: neighbours take it for a stranger", elsewhere, own.text()),
+             "have its connections come from node.address, or its /64: name that in network.source if this "
+             "machine has it, else have the router that has it write it (docs/scaling.md)");
 }
 
 // A forwarder that is not known hides who comes: then all visitors share the limits of one.

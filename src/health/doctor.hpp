@@ -78,7 +78,11 @@ class Doctor {
   [[nodiscard]] Check look_at_rings() const;
   [[nodiscard]] Check look_at_what_left(const std::string& rings) const;
   Task<Check> look_from_outside(OtherNodes others);
-  Task<Check> look_at_clock(OtherNodes others);
+  // By the origin of who says it.
+  using Said = std::map<std::string, Reach::Seen>;
+  Task<Said> ask(OtherNodes others);
+  [[nodiscard]] static Check judge_clock(const Said& said);
+  [[nodiscard]] Check judge_source(const Said& said) const;
   [[nodiscard]] Check look_at_proxy();
   Task<Check> look_at_database();
   [[nodiscard]] bool is_kept_away(const json::object& instance, const std::string& host) const;

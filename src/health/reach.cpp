@@ -72,13 +72,14 @@ Task<Result<json::object>> Reach::get(std::string origin, std::optional<Prefix64
   co_return json::parse_object(response->body);
 }
 
-Task<Result<Duration>> Reach::clock_of(std::string origin) {
+Task<Result<Reach::Seen>> Reach::look(std::string origin) {
   const Instant before = clock_.now();
   CO_TRY(const json::object there, co_await get(std::move(origin), std::nullopt));
   const Duration travelled = clock_.now() - before;
   const auto now = json::get_int(there, "now");
   if (!now) co_return fail(ErrorCode::kInvalid, "the answer has no time");
-  co_return WallTime(Duration(*now)) - (clock_.wall_now() - travelled / 2);
+  co_return Seen{WallTime(Duration(*now)) - (clock_.wall_now() - travelled / 2),
+                 IpAddress::parse(json::text_of(there, "you"))};
 }
 
 Task<Result<IpAddress>> Reach::ask(std::string origin) {

@@ -7,6 +7,7 @@
 //                                           origin: {"reached": true, "saw": whom the sender saw calling}
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -45,8 +46,12 @@ class Reach {
 
   [[nodiscard]] Task<HttpResponse> answer(HttpRequest request);
 
-  // How far the clock of the node at `origin` is ahead of this one's.
-  [[nodiscard]] Task<Result<Duration>> clock_of(std::string origin);
+  struct Seen {
+    Duration ahead;                // its clock of this one's
+    std::optional<IpAddress> you;  // whom it saw calling
+  };
+  // What the node at `origin` says to anybody.
+  [[nodiscard]] Task<Result<Seen>> look(std::string origin);
   // Asks it to call back. The address from which this node saw the call come; the error says what was in the
   // way, there or here.
   [[nodiscard]] Task<Result<IpAddress>> ask(std::string origin);

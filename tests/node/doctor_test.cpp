@@ -167,6 +167,33 @@ TEST_F(DoctorTest, AClockThatIsWrongByMoreThanAMinuteIsBad) {
   EXPECT_THAT(detail(check("clock")), HasSubstr("120.0 s ahead of those of 1 other node"));
 }
 
+// As from the machine of a core behind a balancer: its neighbours keep no room for it.
+TEST_F(DoctorTest, ANodeThatComesFromElsewhereThanItsAddressIsAStrangerToItsNeighbours) {
+  config::Config knowing = config();  // at 2001:db8:1::1
+  knowing.bootstrap = {"https://one.example", "https://two.example"};
+  start(std::move(knowing));
+  std::map<std::string, std::string> seen;
+  for (const std::string origin : {"https://one.example", "https://two.example"})
+    internet.answers[origin + std::string(health::Reach::kPath)] =
+        [&seen, origin](const HttpCall&) -> Result<HttpResponse> {
+      return with_status(200, json::serialize(json::object{{"now", 1}, {"you", seen[origin]}}));
+    };
+  const auto come_from = [&](const char* one, const char* two) {
+    seen = {{"https://one.example", one}, {"https://two.example", two}};
+    return check("source");
+  };
+  const auto is_ok = [](const json::object& found) { return found.at("ok").as_bool(); };
+  EXPECT_TRUE(is_ok(come_from("2001:db8:1::7", "2001:db8:1::7"))) << "of its /64";
+  const json::object found = come_from("2001:db8:2::1", "2001:db8:2::1");
+  EXPECT_FALSE(is_ok(found));
+  EXPECT_THAT(detail(found), HasSubstr("one.example sees this node come from 2001:db8:2::1"));
+  EXPECT_THAT(json::text_of(found, "what_to_do"), HasSubstr("network.source"));
+  EXPECT_TRUE(is_ok(come_from("2001:db8:2::1", "2001:db8:1::1"))) << "one may be behind a forwarder";
+  EXPECT_TRUE(is_ok(come_from("203.0.113.7", "203.0.113.7"))) << "by IPv4 it has no address";
+  EXPECT_TRUE(is_ok(come_from("::", "fd00::1"))) << "both may be behind forwarders";
+  EXPECT_TRUE(is_ok(come_from("", "nowhere")));
+}
+
 TEST_F(DoctorTest, ADatabaseThatCannotBeWrittenOrTakesLongIsBad) {
   start_on_machine();
   EXPECT_TRUE(check("database").at("ok").as_bool());
