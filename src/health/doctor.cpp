@@ -1,5 +1,6 @@
 #include "health/doctor.hpp"
 
+#include <algorithm>
 #include <fmt/ranges.h>
 #include <set>
 
@@ -44,6 +45,11 @@ bool is_another_there(const Error& error, const std::string& origin) {
   for (const char* said : {" answered ", " is gone", " is not an ActivityPub document"})
     if (why.contains(fmt::format("{}/actor{}", origin, said))) return true;
   return is_unanswered(error) && (why.starts_with("HTTP status ") || why.starts_with("Host is not a name"));
+}
+
+// Of an owner that has no room, or is none; or the post was deleted before it was looked at.
+bool is_no_fault(ErrorCode code) {
+  return code == ErrorCode::kUnavailable || code == ErrorCode::kNotOwner || code == ErrorCode::kNotFound;
 }
 
 }  // namespace
@@ -318,6 +324,31 @@ Checks Doctor::look_at_own_blocked() const {
   return checks;
 }
 
+// What became of them since the start. Who is not connected may bring posts in another way, as by a FASP.
+Check Doctor::look_at_posts(const std::string& host, bool is_connected, std::string add) const {
+  const std::string name = "instance " + host;
+  const auto found = posts_.find(host);
+  if (found == posts_.end() && !is_connected)
+    return {name, true, "may use this node as a relay, and does not yet", std::move(add)};
+  if (found == posts_.end())
+    return well(name,
+                "is connected; since the start no post of it came. One with a hashtag, written there now, "
+                "should show here");
+  const Posts& posts = found->second;
+  std::string detail = posts.taken ? "owners took a post of it at " + to_rfc3339(*posts.taken)
+                                   : "owners took no post of it since the start";
+  const bool is_refused = posts.newest_refused > posts.newest_taken;
+  if (is_refused)
+    detail += fmt::format(", and refused {}: {}", posts.taken ? "a newer one" : "one", posts.why_refused);
+  // Of one that is well there may be posts that are not, as of somebody whom owners have blocked.
+  if (is_refused && (!posts.taken || clock_.wall_now() - *posts.taken >= kEvery))
+    return bad(name, detail,
+               fmt::format("owners fetch posts from {0} before they take them: see that it shows these to "
+                           "servers that ask, whatever it has against bots, and that it is not blocked there",
+                           host));
+  return well(name, "is connected; " + detail);
+}
+
 Checks Doctor::look_at_instances() const {
   Checks checks = look_at_own_blocked();
   std::map<std::string, unsigned> refusing;  // by host
@@ -338,7 +369,6 @@ Checks Doctor::look_at_instances() const {
         "its administrator adds the relay {0}/inbox (Mastodon, Misskey), or follows "
         "{0}/actor (Pleroma, Akkoma)",
         patient_.config.origin());
-    const auto taken = taken_.find(host);
     if (const auto refused = refusing.find(host); refused != refusing.end()) {
       checks.push_back(
           bad(name, fmt::format("refuses whatever this node sends, {} times in a row", refused->second),
@@ -348,16 +378,10 @@ Checks Doctor::look_at_instances() const {
     const std::string below = links == 0 ? connected_below(instances, host) : "";
     if (!below.empty()) {
       checks.push_back(well(name, "is connected as " + below));
-    } else if (links == 0 && taken == taken_.end()) {
-      checks.push_back({name, true, "may use this node as a relay, and does not yet", add});
     } else if (links > 0 && !is_accepted) {
       checks.push_back(bad(name, "waits to be allowed", "tagring instance allow " + host));
-    } else if (taken == taken_.end()) {
-      checks.push_back(well(name,
-                            "is connected; since the start no post of it came. One with a hashtag, written "
-                            "there now, should show here"));
     } else {
-      checks.push_back(well(name, "is connected; owners took a post of it at " + to_rfc3339(taken->second)));
+      checks.push_back(look_at_posts(host, links > 0, add));
     }
   }
   if (patient_.owners.size() > 0 && patient_.owners.delivered() == 0)
@@ -367,11 +391,27 @@ Checks Doctor::look_at_instances() const {
   return checks;
 }
 
-void Doctor::note_taken(const std::vector<delivery::TagEvent>& events) {
+void Doctor::note_answer(const std::vector<delivery::TagEvent>& events,
+                         const std::vector<delivery::Refusal>& refusals) {
+  std::map<std::pair<std::string_view, Tag>, const Error*> refused;
+  for (const delivery::Refusal& refusal : refusals) refused[{refusal.uri, refusal.tag}] = &refusal.error;
   for (const delivery::TagEvent& event : events) {
+    if (event.op != delivery::Op::kAdd) continue;
+    const auto found = refused.find({event.uri, event.tag});
+    const Error* why = found == refused.end() ? nullptr : found->second;
+    if (why != nullptr && is_no_fault(why->code)) continue;
     const std::string host = host_of(event.author);
-    if (!taken_.contains(host)) make_room(taken_, kHostsMax);
-    taken_[host] = clock_.wall_now();
+    if (!posts_.contains(host)) make_room(posts_, kHostsMax);
+    Posts& posts = posts_[host];
+    const WallTime now = clock_.wall_now();
+    const WallTime published = std::min(event.published, now);
+    if (why == nullptr) {
+      posts.taken = now;
+      posts.newest_taken = std::max(posts.newest_taken, published);
+    } else if (published >= posts.newest_refused) {
+      posts.newest_refused = published;
+      posts.why_refused = why->message;
+    }
   }
 }
 

@@ -56,8 +56,9 @@ class Doctor {
   // What was not well when it was looked last.
   [[nodiscard]] const Checks& problems() const { return problems_; }
   [[nodiscard]] bool has_looked() const { return has_looked_; }
-  // Owners took these posts.
-  void note_taken(const std::vector<delivery::TagEvent>& events);
+  // Owners took these posts, but for what they refused.
+  void note_answer(const std::vector<delivery::TagEvent>& events,
+                   const std::vector<delivery::Refusal>& refusals);
   // A request may have come over a proxy that is not trusted, as the header says that only proxies write; or
   // over one that is, and does not say whose it is; but for probes, which are the proxy's own.
   void note_request(const HttpRequest& request, bool is_probe);
@@ -73,6 +74,13 @@ class Doctor {
     std::vector<std::string> origins;
     bool are_known = false;  // members of the ring; else those of the configuration
   };
+  // Of one host: what became of its posts since the start.
+  struct Posts {
+    std::optional<WallTime> taken;  // when owners took one last
+    WallTime newest_taken = {};     // when those were published; an owner that refuses what another took
+    WallTime newest_refused = {};   // says nothing of the host
+    std::string why_refused = {};
+  };
   Task<void> look_for_ever();
   [[nodiscard]] OtherNodes others() const;
   [[nodiscard]] Check look_at_rings() const;
@@ -87,6 +95,7 @@ class Doctor {
   Task<Check> look_at_database();
   [[nodiscard]] bool is_kept_away(const json::object& instance, const std::string& host) const;
   [[nodiscard]] Checks look_at_own_blocked() const;
+  [[nodiscard]] Check look_at_posts(const std::string& host, bool is_connected, std::string add) const;
   [[nodiscard]] Checks look_at_instances() const;
 
   const Patient patient_;
@@ -104,7 +113,7 @@ class Doctor {
   std::string foreign_host_;                // with which one came that was signed
   std::optional<Instant> foreign_seen_;     // when
   std::optional<Instant> own_host_seen_;    // when one that was signed came with the node's own
-  std::map<std::string, WallTime> taken_;   // when owners took a post last, by the host of its author
+  std::map<std::string, Posts> posts_;      // by the host of their authors
   TaskGroup tasks_;
 };
 

@@ -982,6 +982,30 @@ TEST_F(TwoMembers, APersonsFollowMakesTheNodeFollowAtTheOwner) {
   EXPECT_THAT(rows("SELECT tag FROM subscriptions"), IsEmpty());
 }
 
+TEST_F(TwoMembers, APostThatItsOwnersRefusedIsNotSaidToBeTaken) {
+  const std::string theirs = tag_that_is(false);
+  bool takes = false;
+  internet.answers[peer.inbox] = [&](const HttpCall&) {
+    const json::object refused = {
+        {"uri", post.uri}, {"tag", theirs}, {"error", "denied"}, {"message", "home.example answered 403"}};
+    return with_status(200, takes ? R"({"accepted":1,"refused":[]})"
+                                  : json::serialize(json::object{{"refused", json::array{refused}}}));
+  };
+  post.tags = {theirs};
+  publish(create_text(post));
+  settle(std::chrono::seconds(10));
+  std::string report = control("/doctor").body;
+  EXPECT_THAT(report, HasSubstr("no post of it since the start, and refused one: home.example answered 403"));
+  EXPECT_THAT(report, HasSubstr("owners fetch posts from home.example before they take them"));
+  takes = true;
+  post.uri = "https://home.example/notes/2";
+  publish(create_text(post));
+  settle(std::chrono::seconds(10));
+  report = control("/doctor").body;
+  EXPECT_THAT(report, HasSubstr("owners took a post of it at"));
+  EXPECT_THAT(report, Not(HasSubstr("answered 403")));
+}
+
 TEST_F(TwoMembers, AnOwnerThatDoesNotTakeAFollowIsAskedLessAndLessOften) {
   internet.answers[contact.origin() + std::string(subscriber::CatchUp::kPath)] = [](const HttpCall&) {
     return with_status(200, R"({"items":[]})");
