@@ -346,6 +346,7 @@ Check Doctor::look_at_posts(const std::string& host, bool is_connected, std::str
                fmt::format("owners fetch posts from {0} before they take them: see that it shows these to "
                            "servers that ask, whatever it has against bots, and that it is not blocked there",
                            host));
+  if (!is_connected) return {name, true, "does not use this node as a relay now; " + detail, std::move(add)};
   return well(name, "is connected; " + detail);
 }
 

@@ -475,6 +475,25 @@ TEST_F(DoctorTest, AnInstanceIsConnectedByItsServerBelowIt) {
   EXPECT_EQ(detail(check("instance " + own)), "is connected as social." + own);
 }
 
+TEST_F(DoctorTest, AnInstanceThatHasLeftIsNotSaidToBeConnected) {
+  const Author server = make_author("https://home.example/actor");
+  const Author alice = make_author("https://home.example/users/alice");
+  EXPECT_EQ(post_signed(follow_text(server, {kEverybody}), server).status, 202);
+  settle();
+  EXPECT_EQ(
+      post_signed(create_text({.uri = "https://home.example/notes/1", .author = alice.id, .tags = {"cats"}}),
+                  alice)
+          .status,
+      202);
+  settle();
+  EXPECT_THAT(detail(check("instance home.example")), HasSubstr("is connected; owners took a post of it at"));
+  EXPECT_EQ(post_signed(undo_follow_text(server, {kEverybody}), server).status, 202);
+  settle();
+  const json::object left = check("instance home.example");
+  EXPECT_THAT(detail(left), HasSubstr("does not use this node as a relay now; owners took a post of it at"));
+  EXPECT_THAT(json::text_of(left, "what_to_do"), HasSubstr("adds the relay https://tags.home.example/inbox"));
+}
+
 TEST(ChangedSettings, KnowADatabaseByMoreThanItsHost) {
   config::Config before;
   before.mastodon_database_host = "social.example";
