@@ -126,7 +126,9 @@ std::string Forecast::text() const {
 Growth::Growth(Sources sources, Memory memory, const Runtime& runtime)
     : sources_(std::move(sources)),
       memory_(std::move(memory)),
-      samples_(parse_samples(memory_.saved.value_or(""))),
+      // What was saved is of a disk that the data was on.
+      samples_(sources_.machine == nullptr ? std::vector<Sizes>()
+                                           : parse_samples(memory_.saved.value_or(""))),
       clock_(runtime.clock),
       log_(runtime.log),
       tasks_(runtime.executor) {}
@@ -172,6 +174,8 @@ std::optional<json::object> Growth::status() const {
 }
 
 Check Growth::check() const {
+  if (sources_.machine == nullptr)
+    return well("growth", "the data is in PostgreSQL: how fast its disk fills up is to be seen there");
   const std::optional<Forecast> found = look_ahead();
   if (!found) return well("growth", "how fast the disk fills up can be said after a week");
   if (!found->disk_full_in_days || *found->disk_full_in_days >= kSoon) return well("growth", found->text());

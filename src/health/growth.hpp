@@ -45,7 +45,7 @@ class Growth {
   static constexpr std::int64_t kSoon = 30;        // days
 
   struct Sources {
-    Machine* machine;  // none: nothing is seen
+    Machine* machine;  // none: the data is not on a disk of it
     std::function<std::uint64_t()> history;
     std::uint64_t history_max;
   };

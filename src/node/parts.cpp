@@ -200,7 +200,7 @@ Reading::Reading(const Environment& world, Speech& speech, RelayRole& relay, Sto
 
 Health::Health(Parts& parts)
     : started(parts.environment.clock.now()),
-      growth({parts.environment.machine,
+      growth({parts.config.postgres.empty() ? parts.environment.machine : nullptr,
               [&storage = parts.storage] {
                 return storage.retention.state().posts * storage::HistoryStore::kBytesOfEntry;
               },

@@ -213,6 +213,7 @@ TEST_F(DoctorTest, OnPostgresqlItIsNotTheDiskOfTheNodeThatCannotBeWritten) {
   config::Config with = config();
   with.postgres = "postgresql:///tagring";
   start_on_machine(std::move(with));
+  EXPECT_THAT(detail(check("growth")), HasSubstr("the data is in PostgreSQL"));
   machine.written = fail(ErrorCode::kUnavailable, "no answer");
   EXPECT_THAT(get("/readyz").body, HasSubstr("cannot write to PostgreSQL"));
   EXPECT_THAT(json::text_of(check("database"), "what_to_do"), HasSubstr("see that PostgreSQL runs"));

@@ -149,6 +149,18 @@ TEST_F(GrowthTest, SamplesAreKeptOverRestarts) {
   }
 }
 
+// They went along to PostgreSQL, and the last of them was said for ever.
+TEST_F(GrowthTest, OfDataThatHasLeftTheDiskNothingIsForetold) {
+  auto growth = watch();
+  settle(std::chrono::days(9));
+  EXPECT_FALSE(growth->check().ok);
+  end(std::move(growth));
+  const Growth elsewhere({nullptr, [] { return std::uint64_t{0}; }, kNoLimit}, {saved, {}}, runtime);
+  EXPECT_TRUE(elsewhere.check().ok);
+  EXPECT_THAT(elsewhere.check().detail, HasSubstr("the data is in PostgreSQL"));
+  EXPECT_EQ(elsewhere.status(), std::nullopt);
+}
+
 TEST_F(GrowthTest, RestartsDoNotMultiplySamples) {
   for (int i = 0; i < 10; ++i) {
     auto growth = watch();
