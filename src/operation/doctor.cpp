@@ -28,14 +28,10 @@ namespace {
 namespace asio = boost::asio;
 using health::Checks;
 
-struct Unreadable {
-  std::vector<std::string> found;
-  std::string what_to_do;
-};
-
 // Files that the node's user may not read, if that is not who asks: root may read all. Nobody else may read
 // those with tokens, or the node does not start.
-Unreadable unreadable(const config::Config& config, const std::string& file) {
+std::optional<health::Check> unreadable(std::string name, const config::Config& config,
+                                        const std::string& file) {
   std::vector<std::string> files = {file};
   if (!config.is_plain()) files.insert(files.end(), {config.certificate, config.key});
   if (!config.ca_file.empty()) files.push_back(config.ca_file);
@@ -43,8 +39,8 @@ Unreadable unreadable(const config::Config& config, const std::string& file) {
   for (const std::string& path : tokens)
     if (!path.empty()) files.push_back(path);
   const std::optional<machine::Owner> user = machine::node_user(config.data, file);
-  if (::geteuid() != 0 || !user || user->user == 0 || user->name.empty()) return {};
-  Unreadable all;
+  if (::geteuid() != 0 || !user || user->user == 0 || user->name.empty()) return std::nullopt;
+  std::vector<std::string> found;
   std::vector<std::string> mends;
   bool is_shared = false;
   for (const std::string& path : files) {
@@ -58,7 +54,7 @@ Unreadable unreadable(const config::Config& config, const std::string& file) {
     const bool may_not =
         child > 0 && ::waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 1;
     if (!may_not) continue;
-    all.found.push_back(fmt::format("{} may not read {}", user->name, path));
+    found.push_back(fmt::format("{} may not read {}", user->name, path));
     const bool is_secret = std::ranges::find(tokens, path) != tokens.end();
     if (is_secret) mends.push_back(fmt::format("chown {} {}", user->name, path));
     is_shared = is_shared || !is_secret;
@@ -67,8 +63,9 @@ Unreadable unreadable(const config::Config& config, const std::string& file) {
     mends.emplace_back(
         "chgrp to the node's group and chmod 640, the folders above too; for certbot's files there is "
         "/usr/share/tagring/certbot-hook (docs/proxy.md)");
-  all.what_to_do = fmt::format("{}", fmt::join(mends, "; "));
-  return all;
+  if (found.empty()) return std::nullopt;
+  return health::bad(std::move(name), fmt::format("{}", fmt::join(found, "; ")),
+                     fmt::format("{}", fmt::join(mends, "; ")));
 }
 
 // What can be seen without the node.
@@ -111,10 +108,7 @@ json::object examine(const client::ControlOptions& options) {
     Checks found = look_without_node(*config, options.config);
     if (front) std::erase_if(found, [](const health::Check& check) { return check.name == "disk"; });
     checks.insert(checks.end(), found.begin(), found.end());
-    if (const Unreadable files = unreadable(*config, options.config); !files.found.empty()) {
-      checks.push_back(
-          health::bad("readable", fmt::format("{}", fmt::join(files.found, "; ")), files.what_to_do));
-    }
+    if (const auto files = unreadable("readable", *config, options.config)) checks.push_back(*files);
     const Checks of_others =
         front ? Checks{machine::judge(*front)} : look_for_node(*config, answer.error().message);
     checks.insert(checks.end(), of_others.begin(), of_others.end());
@@ -125,13 +119,14 @@ json::object examine(const client::ControlOptions& options) {
   json::for_each(json::find(*answer, "checks"), [&](const json::value& check) { list.push_back(check); });
   const bool is_well =
       json::find(*answer, "ok") != nullptr && *json::find(*answer, "ok") == json::value(true);
-  // The node looks at what it was started with, or read last.
+  // The node looks at what it was started with, or read last, and has open what it may not open again.
+  Checks next;
   const health::Check now = machine::look_at_certificate(*config, net::system_wall_now());
-  if (!now.ok && is_well) {
-    const json::object next = health::to_json({health::bad("next start", now.detail, now.what_to_do)});
-    list.push_back(next.at("checks").at(0));
-  }
-  all["ok"] = is_well && now.ok;
+  if (!now.ok && is_well) next.push_back(health::bad("next start", now.detail, now.what_to_do));
+  if (const auto files = unreadable("next start", *config, options.config)) next.push_back(*files);
+  const json::object of_next = health::to_json(next);
+  json::for_each(json::find(of_next, "checks"), [&](const json::value& check) { list.push_back(check); });
+  all["ok"] = is_well && next.empty();
   return all;
 }
 

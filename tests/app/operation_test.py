@@ -311,6 +311,25 @@ int bind(int socket, const unsigned short* family, unsigned size) {
 """
 
 
+def the_next_start_cannot_read(network):
+    """Root wrote a new file for a packaged node, which runs on with what it read at its start."""
+    if os.geteuid() != 0:
+        return print("skipped: only root may give folders away")
+    data = network.node_directory(0) / "data"
+    token = network.directory / "roots_new_token"
+    token.write_text(ADMINISTRATORS_TOKEN + "\n")
+    token.chmod(0o600)
+    text = network.config_file(0).read_text()
+    replace(network.config_file(0), 'data = "data"', f'data = "data"\nadmin_token_file = "{token}"')
+    shutil.chown(data, "nobody")
+    code, _, checks = doctor(network, 0)
+    shutil.chown(data, "root")
+    network.config_file(0).write_text(text)
+    check("doctor sees what the next start cannot read", code == 1 and "rings" in checks and f"nobody may not read {token}" in checks.get("next start", {}).get("detail", ""), checks)
+    _, _, checks = doctor(network, 0)
+    check("and says nothing of it where it can", "rings" in checks and "next start" not in checks, checks)
+
+
 def renewed_while_the_node_starts(network):
     """After the server has read the certificate, and before the node runs."""
     before, until = served(network, 1), network.cli(1, "status")["certificate_until"]
@@ -992,6 +1011,7 @@ def main():
         network.start_node(1)
         wait_for("two nodes again", lambda: network.is_settled(1))
         reload(network)
+        the_next_start_cannot_read(network)
         renewed_while_the_node_starts(network)
         seen_by_machines(network)
         answers_to_mistakes(network)
