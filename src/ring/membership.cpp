@@ -10,6 +10,7 @@ namespace {
 constexpr std::uint64_t kSecureSplitCheck = 4;  // one check of so many goes several ways
 constexpr std::size_t kSplitContacts = 3;       // through whom one check for a split goes
 constexpr std::size_t kPinged = 16;             // of those who may be there, while a ring is sought
+constexpr int kInVain = 20;  // times Options::search: then nobody is waited for who has led nowhere
 constexpr Duration kSettling = std::chrono::seconds(1);
 
 // Sets a variable for as long as it lasts, also if whoever waits meanwhile is cancelled.
@@ -70,7 +71,8 @@ std::vector<Vserver*> Membership::snapshot() const {
 
 Task<void> Membership::bring_up(Founding founding) {
   const Instant began = environment_.clock.now();
-  Instant met = began;
+  Instant met = began;       // somebody answered
+  Instant deserted = began;  // there was nobody
   bool watches = false;
   for (;;) {
     Found found = co_await find_others();
@@ -78,12 +80,15 @@ Task<void> Membership::bring_up(Founding founding) {
     const auto first = std::ranges::min_element(found.seekers);
     if (first != found.seekers.end() && std::exchange(first_, *first) != *first)
       first_since_ = environment_.clock.now();
-    // Those who were members once may never be again.
     const bool is_met = !is_seeking() || co_await is_one_there(known);
-    if (is_met) met = environment_.clock.now();
-    const bool is_nobody_there =
-        known.empty() || (!is_met && environment_.clock.now() - met >= 2 * options_.search);
-    if (is_nobody_there && is_seeking() && may_found(founding, found.seekers, began)) {
+    const Instant now = environment_.clock.now();
+    if (is_met) met = now;
+    // Those who were members once may never be again.
+    const bool is_deserted = known.empty() || (!is_met && now - met >= 2 * options_.search);
+    if (is_deserted) deserted = now;
+    // Nor does everybody who answers let others in.
+    const bool is_in_vain = now - deserted >= kInVain * options_.search;
+    if ((is_deserted || is_in_vain) && is_seeking() && may_found(founding, found.seekers, began)) {
       vservers_.front()->create();
       vservers_.front()->start();
     }

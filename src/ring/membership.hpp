@@ -48,8 +48,8 @@ class Membership {
              Bootstrap bootstrap, Rng rng);
 
   // Joins every vserver, retrying until each is a member, and keeps watch for splits. Where there is nobody
-  // to join and `founding` allows it, the first vserver creates a ring. Should others do the same elsewhere,
-  // the rings meet later. Returns at once.
+  // to join, or for long nobody who lets it in, and `founding` allows it, the first vserver creates a ring.
+  // Should others do the same elsewhere, the rings meet later. Returns at once.
   void start(Founding founding);
   // Ends the upkeep. The vservers stay as they are, silent.
   [[nodiscard]] Task<void> stop();

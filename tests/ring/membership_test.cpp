@@ -224,6 +224,35 @@ TEST(AfterAPowerCut, WhoSeeksAloneFoundsNothingUnlessItWasToldTo) {
   }
 }
 
+// It answers, and is cut off from those to whom it leads, or says so.
+TEST(AfterAPowerCut, WhoIsThereAndLetsNobodyInIsWaitedForForAWhileOnly) {
+  for (const Founding founding : {Founding::kTogether, Founding::kInTheEnd}) {
+    NodeAmongScripts node({real_contact(0)});
+    node.known = {real_contact(1)};
+    node.peers[real_contact(1).id] = {};
+    node.seekers = {"https://z.example"};
+    node.membership.start(founding);
+    node.loop.run_for(8 * kOptions.search);
+    EXPECT_FALSE(node.membership.is_member());
+    node.loop.run_for(std::chrono::minutes(5));
+    EXPECT_TRUE(node.membership.is_member());
+    node.stop();
+  }
+}
+
+// The node was cut off, and is no more.
+TEST(AfterAPowerCut, WhoTurnsUpAfterLongIsWaitedForAsLong) {
+  NodeAmongScripts node({real_contact(0)});
+  node.membership.start(Founding::kTogether);
+  node.loop.run_for(std::chrono::hours(1));
+  node.seekers = {"https://z.example"};
+  node.known = {real_contact(1)};
+  node.peers[real_contact(1).id] = {};
+  node.loop.run_for(std::chrono::minutes(1));
+  EXPECT_FALSE(node.membership.is_member());
+  node.stop();
+}
+
 TEST(AfterAPowerCut, ANewcomerLeavesItToTheOthers) {
   NodeAmongScripts node({real_contact(0)});
   node.seekers = {"https://z.example"};
