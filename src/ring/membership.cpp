@@ -74,12 +74,11 @@ Task<void> Membership::bring_up(Founding founding) {
   Instant met = began;       // somebody answered
   Instant deserted = began;  // there was nobody
   bool watches = false;
+  outranked_since_ = began;
   for (;;) {
     Found found = co_await find_others();
     std::vector<Contact> known = std::move(found.members);
-    const auto first = std::ranges::min_element(found.seekers);
-    if (first != found.seekers.end() && std::exchange(first_, *first) != *first)
-      first_since_ = environment_.clock.now();
+    note_seekers(found.seekers);
     const bool is_met = !is_seeking() || co_await is_one_there(known);
     const Instant now = environment_.clock.now();
     if (is_met) met = now;
@@ -101,6 +100,13 @@ Task<void> Membership::bring_up(Founding founding) {
   }
 }
 
+void Membership::note_seekers(const std::vector<std::string>& seekers) {
+  const Instant now = environment_.clock.now();
+  const auto first = std::ranges::min_element(seekers);
+  if (first == seekers.end() || origin_ <= *first) outranked_since_ = now;
+  if (first != seekers.end() && std::exchange(first_, *first) != *first) first_since_ = now;
+}
+
 // Others than the last time, if there are many.
 Task<bool> Membership::is_one_there(std::vector<Contact> contacts) {
   std::vector<Task<bool>> pings;
@@ -120,6 +126,7 @@ bool Membership::may_found(Founding founding, const std::vector<std::string>& se
   if (founding == Founding::kInTheEnd && now - began >= 4 * options_.search) return true;
   if (seekers.empty()) return false;
   if (origin_ < first_) return now - began >= options_.search;
+  if (now - outranked_since_ >= kInVain * options_.search) return true;  // it is somebody else every time
   return now - first_since_ >= 2 * options_.search;  // it may have begun later than this node
 }
 

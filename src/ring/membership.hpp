@@ -39,7 +39,7 @@ class Membership {
     kAtOnce,    // it was told to create one, and has never met anybody
     kTogether,  // it was a member before: not alone, but after a while with others that look for the ring
                 // too, as after a power cut. First the one of the least origin, for which the others wait;
-                // who waits in vain does it
+                // who waits in vain does it, also where it is for another one every time
     kInTheEnd,  // the same, and it was told to create one: after four times that while also if nobody answers
   };
 
@@ -105,6 +105,7 @@ class Membership {
   Task<void> bring_up(Founding founding);
   [[nodiscard]] bool may_found(Founding founding, const std::vector<std::string>& seekers,
                                Instant began) const;
+  void note_seekers(const std::vector<std::string>& seekers);
   Task<bool> is_one_there(std::vector<Contact> contacts);
   Task<bool> join_all(std::vector<Contact> known);
   Task<void> watch_for_splits();
@@ -132,6 +133,7 @@ class Membership {
   std::string origin_;
   std::string first_;                 // of those that look for the ring, the least origin
   Instant first_since_;               // it has been the least
+  Instant outranked_since_;           // others than this node have been the least, whoever it was
   Vserver* kept_out_ = nullptr;       // the last that could not join
   bool changing_ = false;             // places, one at a time, or rings after a split
   const Vserver* closing_ = nullptr;  // takes nothing more

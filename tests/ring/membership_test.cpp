@@ -253,6 +253,19 @@ TEST(AfterAPowerCut, WhoTurnsUpAfterLongIsWaitedForAsLong) {
   node.stop();
 }
 
+TEST(AfterAPowerCut, AFirstThatIsAnotherEveryTimeIsNotWaitedForForEver) {
+  NodeAmongScripts node({real_contact(0)});
+  node.membership.start(Founding::kTogether);
+  const Instant began = node.loop.now();
+  for (unsigned i = 0; !node.membership.is_member() && node.loop.now() < began + std::chrono::hours(1); ++i) {
+    node.seekers = {fmt::format("https://a{}.example", i)};
+    node.loop.run_for(kOptions.join_retry);
+  }
+  EXPECT_TRUE(node.membership.is_member());
+  EXPECT_GT(node.loop.now() - began, 2 * kOptions.search) << "somebody may come who is first";
+  node.stop();
+}
+
 TEST(AfterAPowerCut, ANewcomerLeavesItToTheOthers) {
   NodeAmongScripts node({real_contact(0)});
   node.seekers = {"https://z.example"};
