@@ -125,7 +125,7 @@ bool Membership::may_found(Founding founding, const std::vector<std::string>& se
   if (founding == Founding::kAtOnce) return true;
   if (founding == Founding::kInTheEnd && now - began >= 4 * options_.search) return true;
   if (seekers.empty()) return false;
-  if (origin_ < first_) return now - began >= options_.search;
+  if (origin_ <= first_) return now - began >= options_.search;
   if (now - outranked_since_ >= kInVain * options_.search) return true;  // it is somebody else every time
   return now - first_since_ >= 2 * options_.search;  // it may have begun later than this node
 }
@@ -375,7 +375,6 @@ Task<Membership::Found> Membership::find_others() {
   std::erase_if(found.members, [this](const Contact& contact) {
     return contact.origin() == origin_ || (!vservers_.empty() && find(contact.id) != nullptr);
   });
-  std::erase(found.seekers, origin_);
   co_return found;
 }
 

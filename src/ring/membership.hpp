@@ -25,7 +25,8 @@ class Membership {
     std::optional<std::vector<std::uint8_t>> places = std::nullopt;
     Duration search = std::chrono::seconds(15);  // for members, by whom there was a ring with before
   };
-  // Others of this network: who stands on the ring, and the origins of nodes that look for it as we do.
+  // Others of this network: who stands on the ring, and the origins of nodes that look for it as we do; our
+  // own among them where somebody waits for us who will not found it.
   struct Found {
     std::vector<Contact> members;
     std::vector<std::string> seekers;
