@@ -132,6 +132,12 @@ Duration StorageRedundancy::rested(const Tag& tag) const {
   return own || age < options_.policy.settle ? age : std::max(age, options_.policy.cooldown + Duration(1));
 }
 
+// By all owners, as this node was answered.
+bool StorageRedundancy::is_taken(const Tag& tag) const {
+  const auto told = told_.find(tag);
+  return told != told_.end() && told->second.set == kept_.of(tag);
+}
+
 // Tells all owners: those at rest first, and the others only when all of these know. Whether all do.
 Task<bool> StorageRedundancy::spread(Tag tag, unsigned widest) {
   const redundancy::StorageSet set = kept_.of(tag);
@@ -149,11 +155,12 @@ Task<bool> StorageRedundancy::spread(Tag tag, unsigned widest) {
           co_await calls_.tell(owner->contact.origin(), tag, std::move(request));
       if (!kept) kept_.ring().forget_route(place);
       if (kept && redundancy::supersedes(*kept, set)) co_await kept_.adopt(std::move(*kept));
-      complete = complete && kept && kept->version == set.version;
+      complete =
+          complete && kept && !redundancy::supersedes(*kept, set) && !redundancy::supersedes(set, *kept);
     }
     if (!complete) co_return false;
   }
-  told_[tag] = {set.version, clock_.now()};
+  told_.insert_or_assign(tag, Told{set, clock_.now()});
   co_return true;
 }
 
@@ -209,9 +216,8 @@ Task<void> StorageRedundancy::tend(Tag tag) {
   using Step = redundancy::StoragePolicy::Step;
   const redundancy::StorageSet set = kept_.of(tag);
   const Step step = policy_.next_step(set, rested(tag));
-  const auto told = told_.find(tag);
-  const bool was_known = told != told_.end() && told->second.version == set.version;
-  const bool is_known = was_known && clock_.now() - told->second.at < kTellAgain;
+  const bool was_known = is_taken(tag);
+  const bool is_known = was_known && clock_.now() - told_.at(tag).at < kTellAgain;
   if (!is_known) {
     const bool complete = co_await spread(tag, std::min(redundancy::kRelaysMax, set.read_factor * 2));
     if (!complete && !was_known) co_await give_up(tag);
@@ -240,7 +246,7 @@ Task<void> StorageRedundancy::upkeep() {
     forget_others(tags, &made_);
     forget_others(tags, &confirmed_);
     co_await confirm_some(tags);
-    for (const Tag& tag : tags) {
+    for (const Tag& tag : kept_.tags()) {
       const redundancy::StorageSet set = kept_.of(tag);
       const bool is_merging = policy_.state(set) == State::kMerging;
       const bool merges = is_merging && merging_.insert(tag).second;
@@ -307,34 +313,33 @@ Task<void> StorageRedundancy::confirm_some(std::vector<Tag> tags) {
   }
 }
 
+// A coordinator, too, may have it from one that lied, until all owners have taken it.
 bool StorageRedundancy::is_unconfirmed(const Tag& tag) const {
   const auto last = confirmed_.find(tag);
-  return !is_coordinator(tag) && kept_.age(tag) >= kConfirmEvery &&
+  return !(is_coordinator(tag) && is_taken(tag)) && kept_.age(tag) >= kConfirmEvery &&
          (last == confirmed_.end() || clock_.now() - last->second >= kConfirmEvery);
 }
 
 // A set counts when all owners at rest have it. This node may have it from one that lied: then most of these
-// know nothing of it, however long ago that was.
+// know nothing of it, however long ago that was. What counts instead most of them have, or a later one: the
+// latest may be what the liar says now.
 Task<void> StorageRedundancy::confirm(Tag tag) {
   confirmed_[tag] = clock_.now();
   const redundancy::StorageSet set = kept_.of(tag);
-  const Result<std::vector<Report>> at_rest = co_await reports(tag, kept_.at_rest());
+  Result<std::vector<Report>> at_rest = co_await reports(tag, kept_.at_rest());
   if (!at_rest || kept_.of(tag) != set) co_return;
-  const Report* latest = nullptr;
-  std::size_t behind = 0;
-  for (const Report& report : *at_rest) {
-    if (!redundancy::supersedes(set, report.set)) continue;
-    ++behind;
-    if (latest == nullptr || redundancy::supersedes(report.set, latest->set)) latest = &report;
-  }
-  const std::size_t others = at_rest->size() - (kept_.stands_at(tag, kept_.at_rest()) ? 1 : 0);
-  if (latest == nullptr || 2 * behind <= others) co_return;
+  std::ranges::sort(*at_rest, redundancy::supersedes, &Report::set);
+  const std::size_t own = kept_.stands_at(tag, kept_.at_rest()) ? 1 : 0;
+  if (at_rest->size() <= own) co_return;
+  // If that is an earlier one, this node's is before it.
+  const redundancy::StorageSet of_most = (*at_rest)[own + (at_rest->size() - own - 1) / 2].set;
+  if (!redundancy::supersedes(set, of_most)) co_return;
   const Result<void> forgotten = co_await kept_.forget(set);
   confirmed_.erase(tag);
   // What was put beyond it is looked at by nobody now, and goes when another set has rested, not at once.
   swept_.erase(tag);
   merged_.erase(tag);
-  if (forgotten && latest->set.version > 0) co_await kept_.adopt(latest->set);
+  if (forgotten && of_most.version > 0) co_await kept_.adopt(of_most);
 }
 
 // Of a set of that version.

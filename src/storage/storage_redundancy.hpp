@@ -64,9 +64,9 @@ class StorageRedundancy {
     std::set<Read> read;                              // to its end
     Instant begun;
   };
-  // A version that all owners have, and since when.
+  // A set that all owners have, and since when.
   struct Told {
-    std::uint64_t version = 0;
+    redundancy::StorageSet set;
     Instant at;
   };
 
@@ -82,6 +82,7 @@ class StorageRedundancy {
   [[nodiscard]] bool is_coordinator(const Tag& tag) const;
   [[nodiscard]] double vservers() const;
   [[nodiscard]] Duration rested(const Tag& tag) const;
+  [[nodiscard]] bool is_taken(const Tag& tag) const;
   // --- as any owner ---
   Task<void> upkeep();
   Task<void> look_at(redundancy::Partition partition);

@@ -358,6 +358,41 @@ TEST(StorageSets, OneThatOwnersAtRestDoNotTakeIsHalvedUntilTheyDo) {
   grown.check(world.up().back());
 }
 
+// A neighbour that lies has given it to a new coordinator: no change that owners make reaches its version.
+TEST(StorageSets, OneThatOwnersAtRestDoNotTakeFromTheirCoordinatorIsForgotten) {
+  Grown grown(16, {});
+  World& world = grown.world();
+  const Tag tag = Tag::from_canonical(kTag);
+  std::vector<std::size_t> owners;  // the coordinator last
+  for (const unsigned copy : {1U, 2U, 3U, 0U}) {
+    for (const std::size_t i : world.up()) {
+      if (world.node(i).rings().of(Ring::kStorage).owning(replica_key(tag.key(), copy, 4)) != nullptr)
+        owners.push_back(i);
+    }
+  }
+  ASSERT_EQ(std::set(owners.begin(), owners.end()).size(), 4U);
+  const std::size_t coordinator = owners.back();
+  constexpr std::uint64_t kMadeUp = 1'000'000;
+  for (const std::size_t i : owners) {
+    const redundancy::StorageSet set{tag, i == coordinator ? kMadeUp : 1, 8, 8, world.loop.wall_now()};
+    const auto saved = world.await(world.history_store(i).save_set(set), std::chrono::seconds(10));
+    ASSERT_TRUE(saved && *saved);
+    world.crash_node(i);
+    world.start_node(i);
+    world.loop.run_for(std::chrono::seconds(5));
+    ASSERT_TRUE(world.run_until(std::chrono::minutes(2), [&] { return world.is_settled(); }));
+  }
+  EXPECT_EQ(numbers_at(world, coordinator).version, kMadeUp);
+  // What the others kept counts, and then changes as any set does.
+  const bool is_merged = world.run_until(std::chrono::hours(1), [&] {
+    return std::ranges::all_of(owners, [&](std::size_t i) {
+      const Numbers now = numbers_at(world, i);
+      return now.version > 1 && now.version < kMadeUp && now.replicas == 4 && now.reach == 4;
+    });
+  });
+  EXPECT_TRUE(is_merged) << numbers_at(world, coordinator).version;
+}
+
 // Its coordinator lies, or could not reach the others.
 TEST(StorageSets, OneThatOnlyOwnersAtRestHaveHeardOfStopsNoPost) {
   Grown grown(12, {});
