@@ -11,9 +11,8 @@ Task<Result<redundancy::StorageReport>> StorageCalls::ask_report(ring::Contact o
   std::string target = fmt::format("{}?tag={}", kPath, percent_encode(tag.canonical()));
   CO_TRY(const json::object body, co_await rings_.ask_owner(std::move(owner), std::move(target),
                                                             clock_.now() + overlay::kOwnerTimeout));
-  CO_TRY(redundancy::StorageSet set, hints_.set_from(body));
+  CO_TRY(redundancy::StorageSet set, set_of(tag, body));
   redundancy::StorageReport report{std::move(set)};
-  if (report.set.tag != tag) co_return fail(ErrorCode::kInvalid, "the set of another hashtag");
   report.bearable =
       static_cast<double>(std::max<std::int64_t>(0, json::get_int(body, "bearable").value_or(0)));
   report.merged =
@@ -31,7 +30,13 @@ Task<Result<redundancy::StorageReport>> StorageCalls::ask_report(ring::Contact o
 Task<Result<redundancy::StorageSet>> StorageCalls::tell(std::string origin, Tag tag, json::object body) {
   body["tag"] = tag.canonical();
   CO_TRY(const json::object answer, co_await client_.ask(origin + std::string(kPath), std::move(body)));
-  co_return hints_.set_from(answer);
+  co_return set_of(tag, answer);
+}
+
+Result<redundancy::StorageSet> StorageCalls::set_of(const Tag& tag, const json::object& answer) const {
+  TRY(redundancy::StorageSet set, hints_.set_from(answer));
+  if (set.tag != tag) return fail(ErrorCode::kInvalid, "the set of another hashtag");
+  return set;
 }
 
 Task<Result<void>> StorageCalls::check_owner(RingId position, std::string origin) {

@@ -25,12 +25,14 @@ class StorageCalls {
   [[nodiscard]] const std::string& own_origin() const { return client_.identity().origin(); }
   // What an owner says of itself. kInvalid if it is malformed, or of another hashtag.
   [[nodiscard]] Task<Result<redundancy::StorageReport>> ask_report(ring::Contact owner, Tag tag);
-  // Signed. What the other keeps of the tag afterwards.
+  // Signed. What the other keeps of the tag afterwards; kInvalid as above.
   [[nodiscard]] Task<Result<redundancy::StorageSet>> tell(std::string origin, Tag tag, json::object body);
   // Of one that says so: kNotOwner unless that node owns the position; kBusy if it cannot be looked up now.
   [[nodiscard]] Task<Result<void>> check_owner(RingId position, std::string origin);
 
  private:
+  [[nodiscard]] Result<redundancy::StorageSet> set_of(const Tag& tag, const json::object& answer) const;
+
   const redundancy::StorageHints& hints_;
   overlay::RingService& rings_;
   federation::SignedClient& client_;

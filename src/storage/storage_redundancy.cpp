@@ -122,6 +122,11 @@ double StorageRedundancy::vservers() const {
   return own.empty() ? 1 : own.front()->estimated_size();
 }
 
+// As far as this node sees, whoever names it.
+bool StorageRedundancy::has_room(const redundancy::StorageSet& set) const {
+  return set.replicas <= std::max<double>(kept_.of(set.tag).replicas, kRoom * vservers());
+}
+
 // How long ago the set has changed. One that this node did not make, though it coordinates now, has rested
 // enough after a minute: whoever made it may have said anything, and it is halved only where what owners have
 // allows it.
@@ -154,7 +159,7 @@ Task<bool> StorageRedundancy::spread(Tag tag, unsigned widest) {
       Result<redundancy::StorageSet> kept =
           co_await calls_.tell(owner->contact.origin(), tag, std::move(request));
       if (!kept) kept_.ring().forget_route(place);
-      if (kept && redundancy::supersedes(*kept, set)) co_await kept_.adopt(std::move(*kept));
+      if (kept && redundancy::supersedes(*kept, set) && has_room(*kept)) co_await kept_.adopt(*kept);
       complete =
           complete && kept && !redundancy::supersedes(*kept, set) && !redundancy::supersedes(set, *kept);
     }
@@ -451,9 +456,7 @@ Task<Result<json::object>> StorageRedundancy::act(json::object request, std::str
     CO_TRY(redundancy::StorageSet set, kept_.hints().set_from(request));
     if (!kept_.may_keep(set)) co_return fail(ErrorCode::kNotOwner, "no place of that set is here");
     CO_TRY_VOID(co_await calls_.check_owner(tag.key(), origin));
-    const bool grows = set.replicas > kept_.of(set.tag).replicas;
-    if (grows && set.replicas > kRoom * vservers())
-      co_return fail(ErrorCode::kInvalid, "the ring has not so many places");
+    if (!has_room(set)) co_return fail(ErrorCode::kInvalid, "the ring has not so many places");
     CO_TRY_VOID(co_await kept_.adopt(std::move(set)));
   } else if (action == "double") {
     CO_TRY_VOID(co_await hear_double(std::move(request), tag, std::move(origin)));

@@ -81,6 +81,7 @@ class StorageRedundancy {
   Task<Result<std::vector<Report>>> reports(Tag tag, unsigned replicas);
   [[nodiscard]] bool is_coordinator(const Tag& tag) const;
   [[nodiscard]] double vservers() const;
+  [[nodiscard]] bool has_room(const redundancy::StorageSet& set) const;
   [[nodiscard]] Duration rested(const Tag& tag) const;
   [[nodiscard]] bool is_taken(const Tag& tag) const;
   // --- as any owner ---

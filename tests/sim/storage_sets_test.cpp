@@ -358,6 +358,45 @@ TEST(StorageSets, OneThatOwnersAtRestDoNotTakeIsHalvedUntilTheyDo) {
   grown.check(world.up().back());
 }
 
+// The others would refuse it from the coordinator.
+TEST(StorageSets, OneForWhichTheRingHasNoRoomIsNotTakenFromAnOwnerThatIsTold) {
+  std::size_t liar = SIZE_MAX;
+  std::size_t told = 0;
+  Grown::Options options;
+  options.nodes = 16;
+  options.lie = [&](std::size_t node, const HttpRequest& request) -> std::optional<HttpResponse> {
+    if (node != liar || request.method != "POST" || request.target != "/tagring/v1/stores")
+      return std::nullopt;
+    ++told;
+    HttpResponse response;
+    response.headers.add("Content-Type", "application/json");
+    response.body = json::serialize(
+        redundancy::to_json(redundancy::StorageSet{Tag::from_canonical(kTag), 2, 256, 256, {}}));
+    return response;
+  };
+  Grown grown(17, options);
+  World& world = grown.world();
+  const Tag tag = Tag::from_canonical(kTag);
+  const auto owner = [&](unsigned copy) {
+    for (const std::size_t i : world.up()) {
+      if (world.node(i).rings().of(Ring::kStorage).owning(replica_key(tag.key(), copy, 4)) != nullptr)
+        return i;
+    }
+    return SIZE_MAX;
+  };
+  const std::size_t coordinator = owner(0);
+  liar = owner(1);
+  ASSERT_NE(liar, coordinator);
+  const auto saved =
+      world.await(world.history_store(coordinator).save_set({tag, 1, 8, 8, {}}), std::chrono::seconds(10));
+  ASSERT_TRUE(saved && *saved);
+  world.crash_node(coordinator);
+  world.start_node(coordinator);
+  world.loop.run_for(std::chrono::minutes(2));
+  EXPECT_GT(told, 0U);
+  EXPECT_EQ(numbers(world).replicas, 8U);
+}
+
 // A neighbour that lies has given it to a new coordinator: no change that owners make reaches its version.
 TEST(StorageSets, OneThatOwnersAtRestDoNotTakeFromTheirCoordinatorIsForgotten) {
   Grown grown(16, {});

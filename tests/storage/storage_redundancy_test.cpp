@@ -67,5 +67,19 @@ TEST_F(StorageRedundancyTest, OfASetThatIsForgottenNothingElseIsRemembered) {
   EXPECT_EQ(held(), 0U) << "and swept again";
 }
 
+// Else an owner of one hashtag could have the coordinator of another one keep and spread any set of that.
+TEST_F(StorageRedundancyTest, AnAnswerAboutAnotherHashtagIsNone) {
+  const std::string owner = "https://tags.b.example";
+  const auto answer_of = [&](const Tag& tag) {
+    web.bodies[owner + std::string(StorageCalls::kPath)] =
+        json::serialize(redundancy::to_json(redundancy::StorageSet{tag, 4, 16, 16, clock.wall_now()}));
+    return run(calls.tell(owner, "cats"_tag, {{"action", "set"}}));
+  };
+  const Result<redundancy::StorageSet> answer = answer_of("cats"_tag);
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(answer->version, 4U);
+  EXPECT_FALSE(answer_of("dogs"_tag));
+}
+
 }  // namespace
 }  // namespace tagring::storage
