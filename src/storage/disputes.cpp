@@ -382,10 +382,11 @@ Task<void> Disputes::confirm(Key key, std::optional<HistoryEntry> mine) {
 Task<void> Disputes::decide(Key key, Said asked, Result<belief::Answer> answer) {
   const auto open = open_.find(key);
   if (open == open_.end()) co_return;
+  const bool is_only_heard = open->second.is_hearsay && !open->second.is_promised;
   // Nothing that was only heard is kept where nothing is.
-  const bool is_nowhere = open->second.is_hearsay && origins_.hosts().has_nothing(host_of(key.second));
+  const bool is_nowhere = is_only_heard && origins_.hosts().has_nothing(host_of(key.second));
   // A server that does not show it to this node does not say that it is not there.
-  const bool is_hidden = !answer && !open->second.is_hearsay && answer.error().code == ErrorCode::kDenied;
+  const bool is_hidden = !answer && !is_only_heard && answer.error().code == ErrorCode::kDenied;
   const bool unknown = !answer && (is_hidden || !belief::is_refuted(answer.error().code)) && !is_nowhere;
   if (unknown && !open->second.is_probe && ++open->second.tries < kTriesMax) {
     put_off(key, open->second, kRemovalWait * (1U << open->second.tries));

@@ -351,6 +351,18 @@ TEST_F(DisputesTest, WhatTheServerDoesNotShowToThisNodeIsKept) {
   EXPECT_THAT(all(), testing::Each(testing::Field(&HistoryEntry::removed, false)));
 }
 
+// Relays brought it since it was heard, and were believed.
+TEST_F(DisputesTest, WhatWasPromisedIsKeptThoughItWasHeardBeforeAndItsServerDoesNotShowIt) {
+  servers.refusals[kUri] = 403;
+  adopt(entry(), kB);
+  disputes.promise({entry()});
+  pass(std::chrono::hours(72));
+  EXPECT_GT(servers.asked[kUri], 1);
+  EXPECT_EQ(disputes.open(), 0U);
+  EXPECT_THAT(all(), ElementsAre(entry()));
+  EXPECT_THAT(corrected(), IsEmpty());
+}
+
 TEST_F(DisputesTest, TheSameDisputeIsLookedAtEverMoreSeldom) {
   servers.publish(kUri, kAuthor, "cats", kDate);
   have(entry());
