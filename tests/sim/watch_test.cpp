@@ -20,6 +20,12 @@ std::int64_t audits(World& world, std::size_t i, const char* what) {
   return json::get_int(*json::get_object(status, "audits"), what).value_or(-1);
 }
 
+std::int64_t audits_of_all(World& world, const char* what) {
+  std::int64_t sum = 0;
+  for (const std::size_t i : world.up()) sum += audits(world, i, what);
+  return sum;
+}
+
 std::set<std::string> offenders(World& world, std::size_t i) {
   HttpRequest request;
   request.target = "/offenders";
@@ -135,6 +141,48 @@ TEST(Watch, NothingIsAmissWhereOwnersTookOutWhatTheyWereToldTo) {
     EXPECT_EQ(audits(world, i, "amiss"), 0) << i;
   }
   EXPECT_GT(looks, 0);
+}
+
+TEST(Watch, WhoTakesPostsDownShowsWhyOrTheHashtagIsAudited) {
+  for (const bool explained : {true, false}) {
+    SCOPED_TRACE(explained);
+    WatchRun run(7, /*drops=*/false);
+    World& world = run.world();
+    world.loop.run_for(std::chrono::minutes(1));
+    const std::size_t owner = run.owners().front();
+    const std::size_t other = run.owners().back();
+    for (const World::Post& post : world.posts()) {
+      storage::TakeDown notice{"tagring",
+                               World::node_origin(owner) + "/actor",
+                               Tag::from_canonical(kTag),
+                               post.uri,
+                               "a court said so",
+                               world.loop.wall_now(),
+                               {}};
+      notice.signature = world.key(explained ? owner : other).sign(notice.signed_text());
+      const auto done =
+          world.await(world.history_store(owner).take_down(std::move(notice)), std::chrono::seconds(10));
+      ASSERT_TRUE(done && *done);
+    }
+    world.loop.run_for(std::chrono::minutes(50));
+    EXPECT_GT(audits_of_all(world, "looks"), 0);
+    EXPECT_EQ(audits_of_all(world, "amiss") > 0, !explained);
+    EXPECT_EQ(audits_of_all(world, "made") > 0, !explained);
+  }
+}
+
+TEST(Watch, WhereAllOwnersLetPostsGoBeforeTheYearIsOverTheHashtagIsAudited) {
+  WatchRun run(8, /*drops=*/false);
+  World& world = run.world();
+  world.loop.run_for(std::chrono::minutes(1));
+  for (const std::size_t owner : run.owners()) {
+    const auto left =
+        world.await(world.history_store(owner).let_go(Tag::from_canonical(kTag), 1'000, WallTime::max()),
+                    std::chrono::seconds(10));
+    ASSERT_TRUE(left && *left);
+  }
+  world.loop.run_for(std::chrono::minutes(50));
+  EXPECT_GT(audits_of_all(world, "made"), 0);
 }
 
 // A new owner has only heard of what others were told, and signs nothing of it.
