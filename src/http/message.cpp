@@ -32,4 +32,10 @@ void Headers::set(std::string_view name, std::string value) {
   fields_.emplace_back(std::string(name), std::move(value));
 }
 
+void Headers::add_vary(std::string_view field) {
+  const std::string others = joined("Vary").value_or("");
+  if ((", " + others + ",").contains(", " + std::string(field) + ",")) return;
+  set("Vary", others.empty() ? std::string(field) : others + ", " + std::string(field));
+}
+
 }  // namespace tagring

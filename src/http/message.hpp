@@ -32,6 +32,9 @@ class Headers {
   void add(std::string name, std::string value) { fields_.emplace_back(std::move(name), std::move(value)); }
   // Replaces all fields of that name by one.
   void set(std::string_view name, std::string value);
+  // The answer depends on that field of the request, which caches must know of every answer that could have
+  // been another, whichever it is (RFC 9110, 12.5.5).
+  void add_vary(std::string_view field);
 
   [[nodiscard]] auto begin() const { return fields_.begin(); }
   [[nodiscard]] auto end() const { return fields_.end(); }

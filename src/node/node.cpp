@@ -214,7 +214,9 @@ HttpHandler by(Part& part) {
 Task<HttpResponse> page_if_missing(HttpHandler handler, const web::Site* site, HttpRequest request) {
   const bool is_reader = fediverse::prefers_html(request.headers.joined("Accept").value_or(""));
   HttpResponse response = co_await handler(std::move(request));
-  if (response.status == 404 && is_reader) response = site->missing();
+  if (response.status != 404) co_return response;
+  if (is_reader) response = site->missing();
+  response.headers.add_vary("Accept");
   co_return response;
 }
 

@@ -63,10 +63,4 @@ void compress(HttpResponse& response) {
   response.headers.add("Content-Encoding", "gzip");
 }
 
-void add_vary(Headers& headers, std::string_view field) {
-  const std::string others = headers.joined("Vary").value_or("");
-  if (others.contains(field)) return;
-  headers.set("Vary", others.empty() ? std::string(field) : others + ", " + std::string(field));
-}
-
 }  // namespace tagring::server

@@ -21,8 +21,4 @@ bool is_compressible(const HttpResponse& response);
 // Compresses the body, and says so, where that is worth while.
 void compress(HttpResponse& response);
 
-// The answer depends on that field of the request, which caches must know of an answer that is not compressed
-// as well (RFC 9110, 12.5.5).
-void add_vary(Headers& headers, std::string_view field);
-
 }  // namespace tagring::server

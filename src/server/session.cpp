@@ -308,7 +308,7 @@ Task<bool> HttpSession::serve_one(std::shared_ptr<Session> self) {
     co_return false;
   }
   if (is_compressible(response)) {
-    add_vary(response.headers, "Accept-Encoding");
+    response.headers.add_vary("Accept-Encoding");
     if (may_compress) compress(response);
   }
   // It is kept here until it is taken, for which there is as much time as for a request. Whoever is refused
