@@ -141,7 +141,9 @@ Task<Result<void>> Node::start() {
   parts_->instances.put_off.start(
       {[&fasp = parts_->fasp](const std::string& uri) { return fasp.sharing.is_shared(uri); },
        [&fasp = parts_->fasp](std::string uri) { return fasp.sharing.look(std::move(uri)); }});
-  parts_->instances.outboxes.start([&rings = parts_->rings.service] { return rings.is_among_others(); });
+  parts_->instances.outboxes.start(
+      {[&rings = parts_->rings.service] { return rings.is_among_others(); },
+       [machine = parts_->environment.machine] { return machine == nullptr || machine->can_write(); }});
   parts_->instances.moving.start([this] { return leave(); });
   parts_->instances.replayer.start();
   parts_->instances.tag_sources.start();

@@ -39,9 +39,7 @@ bool is_before(const json::value& item, WallTime time) {
 
 }  // namespace
 
-void Outboxes::start(std::function<bool()> is_among_others) {
-  tasks_.spawn("outboxes", watch(std::move(is_among_others)));
-}
+void Outboxes::start(Presence presence) { tasks_.spawn("outboxes", watch(std::move(presence))); }
 
 Task<void> Outboxes::stop() {
   tasks_.cancel();
@@ -50,35 +48,43 @@ Task<void> Outboxes::stop() {
   co_await readings_.join();
 }
 
-Task<void> Outboxes::watch(std::function<bool()> is_among_others) {
-  co_await note_what_is_known();
+Task<void> Outboxes::watch(Presence presence) {
+  Instant seen = clock_.elapsed();
+  WallTime seen_at = clock_.wall_now();
+  co_await note_what_is_known(WallTime::max());
   co_await read_all();
-  // A node that is the only one cannot tell whether it is cut off.
-  std::optional<Instant> seen_others;
+  bool has_met_others = false;
   for (;;) {
     const Instant next = clock_.now() + kLookEvery;
     co_await clock_.sleep_until(next);
-    if (is_among_others()) {
-      const bool was_cut_off = seen_others && clock_.now() - *seen_others >= kCutOff;
-      seen_others = clock_.now();
-      if (was_cut_off) {
-        co_await read_all();
-      } else if (is_away_ && readings_.size() == 0) {
-        co_await store_.save_known_until(std::nullopt);
-      }
-      is_away_ = false;
-    } else if (seen_others && !std::exchange(is_away_, true)) {
-      co_await note_what_is_known();
+    const bool is_among_others = presence.is_among_others();
+    has_met_others = has_met_others || is_among_others;
+    // A node that is the only one cannot tell whether it is cut off.
+    if (is_among_others != has_met_others || !presence.can_write()) {
+      if (!std::exchange(is_away_, true)) co_await note_what_is_known(seen_at);
+      continue;
     }
+    const bool was_away = clock_.elapsed() - seen >= kAway;
+    const WallTime before = std::exchange(seen_at, clock_.wall_now());
+    seen = clock_.elapsed();
+    if (was_away) {
+      // Who slept has not said so before, and who could not write could not write that down.
+      is_away_ = true;
+      co_await note_what_is_known(before);
+      co_await read_all();
+    } else if (is_away_ && readings_.size() == 0) {
+      co_await store_.save_known_until(std::nullopt);
+    }
+    is_away_ = false;
   }
 }
 
 // Unless some are being read still, which look for what is older.
-Task<void> Outboxes::note_what_is_known() {
+Task<void> Outboxes::note_what_is_known(WallTime seen) {
   if (readings_.size() > 0) co_return;
   // What is newer may have come since, and others been missed before it.
   const Result<WallTime> newest = co_await store_.newest_post();
-  if (newest) known_until_ = *newest;
+  if (newest) known_until_ = std::min(*newest, seen);
   // What was being read when the node was stopped is still missed.
   const Result<std::optional<WallTime>> unread = co_await store_.known_until();
   if (!unread) known_until_ = WallTime::min();  // or what is newer would take the place of that

@@ -1,10 +1,11 @@
 // Catches up with people, relays and groups that publish here and whose servers did not reach this node while
 // it was away: GoToSocial gives up after four minutes. After a start, and when the node had been cut off from
-// its rings, each one's outbox is read, back to a page with a post that is known here, and those that are not
-// are published as if they had been delivered. What people have deleted or edited meanwhile is looked at:
-// what is known and not there any more, or is there with a later date. A server that does not answer, or asks
-// to be left alone, is asked again for a day, and holds up no other. After a restart all are read anew, back
-// to what was known before the reading that it has ended.
+// its rings, could not write to its database, or its machine had slept, each one's outbox is read, back to a
+// page with a post that is known here, and those that are not are published as if they had been delivered.
+// What people have deleted or edited meanwhile is looked at: what is known and not there any more, or is
+// there with a later date. A server that does not answer, or asks to be left alone, is asked again for a day,
+// and holds up no other. After a restart all are read anew, back to what was known before the reading that it
+// has ended.
 //
 // Only of those whom the node follows, since whom a server publishes for is not written anywhere else.
 #pragma once
@@ -29,8 +30,8 @@ class Outboxes {
  public:
   static constexpr Duration kAfterStart =
       std::chrono::minutes(1);  // servers deliver what they still hold first
-  // Who was cut off for less has missed nothing.
-  static constexpr Duration kCutOff = std::chrono::minutes(3);
+  // Who was away for less has missed nothing.
+  static constexpr Duration kAway = std::chrono::minutes(3);
   static constexpr Duration kLookEvery = std::chrono::seconds(30);
   static constexpr Duration kBack = std::chrono::days(7);
   static constexpr Duration kBetween = std::chrono::seconds(1);  // requests
@@ -56,8 +57,11 @@ class Outboxes {
         rng_(runtime.rng.fork("outboxes")),
         tasks_(runtime.executor),
         readings_(runtime.executor) {}
-  // `is_among_others`: another node stands on a ring with this one.
-  void start(std::function<bool()> is_among_others);
+  struct Presence {
+    std::function<bool()> is_among_others;  // another node stands on a ring with this one
+    std::function<bool()> can_write;        // else what is delivered is not taken
+  };
+  void start(Presence presence);
   [[nodiscard]] Task<void> stop();
 
  private:
@@ -71,8 +75,9 @@ class Outboxes {
     std::set<std::size_t> listed = {};        // hashes of the URIs on its pages
     WallTime oldest_known = WallTime::max();  // of these, when that was written
   };
-  Task<void> watch(std::function<bool()> is_among_others);
-  Task<void> note_what_is_known();
+  Task<void> watch(Presence presence);
+  // `seen`: when the node was there last, as far as it knows.
+  Task<void> note_what_is_known(WallTime seen);
   Task<void> read_all();
   [[nodiscard]] std::map<std::string, std::deque<Reading>> draw();
   Task<void> read_host(std::string host, std::deque<Reading> waiting);
@@ -106,7 +111,7 @@ class Outboxes {
   // When the newest post was written that was known before the node was away.
   WallTime known_until_ = WallTime::min();
   Rng rng_;
-  bool is_away_ = false;    // cut off
+  bool is_away_ = false;    // it is known to be
   std::size_t unread_ = 0;  // hosts that are being read
   std::size_t requests_ = 0;
   Instant next_request_{};

@@ -141,14 +141,16 @@ class Loop::Executor {
   OwnerId owner_;
 };
 
-// A node's clock on the loop. `skew` shifts its wall time.
+// A node's clock on the loop. `skew` shifts its wall time; what the machine slept only now() does not count.
 class LoopClock final : public Clock {
  public:
   LoopClock(Loop& loop, OwnerId owner, Duration skew = Duration::zero())
       : loop_(loop), owner_(owner), skew_(skew) {}
   [[nodiscard]] Instant now() const override { return loop_.now(); }
-  [[nodiscard]] WallTime wall_now() const override { return loop_.wall_now() + skew_; }
+  [[nodiscard]] WallTime wall_now() const override { return loop_.wall_now() + skew_ + slept_; }
+  [[nodiscard]] Instant elapsed() const override { return loop_.now() + slept_; }
   void set_skew(Duration skew) { skew_ = skew; }
+  void sleep(Duration duration) { slept_ += duration; }
   [[nodiscard]] Task<void> sleep_until(Instant deadline) override {
     return loop_.wait(owner_, loop_.new_token(), deadline);
   }
@@ -157,6 +159,7 @@ class LoopClock final : public Clock {
   Loop& loop_;
   OwnerId owner_;
   Duration skew_;
+  Duration slept_ = Duration::zero();
 };
 
 // A value that arrives at a waiting coroutine once, or not in time. The sender keeps the shared pointer.

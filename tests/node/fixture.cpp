@@ -148,6 +148,7 @@ void NodeTest::prepare(config::Config config) {
   const auto read_tokens = [this]() -> Result<std::vector<instances::TagToken>> { return tag_tokens; };
   Environment environment{clock, loop.executor(kOwner), internet,           workers, stores_of(*stores), log,
                           42,    read_tokens,           read_followed_tags, services};
+  environment.machine = machine;
   environment.ahead.saved = run(stores->meta.get("signed_ahead")).value();
   environment.ahead.save = [this](std::string ahead) {
     return stores->meta.set("signed_ahead", std::move(ahead));

@@ -125,6 +125,7 @@ class NodeTest : public testing::Test {
   Result<std::vector<instances::TagToken>> tag_tokens;
   instances::ReadFollowedTags read_followed_tags;
   ServiceFinder* services = nullptr;
+  health::Machine* machine = nullptr;
   Duration database_pause = Duration::zero();  // that a caller waits for the database
   std::unique_ptr<db::Stores> stores;
   std::unique_ptr<Node> node;

@@ -17,8 +17,26 @@ using ::testing::IsEmpty;
 using ::testing::SizeIs;
 using ::testing::UnorderedElementsAre;
 
+class FullDisk final : public health::Machine {
+ public:
+  Task<health::Checks> look() override { co_return health::Checks(); }
+  Task<Result<void>> try_to_write() override { co_return Result<void>(); }
+  [[nodiscard]] bool can_write() const override { return !is_full; }
+  [[nodiscard]] std::optional<health::Disk> disk() const override { return std::nullopt; }
+  [[nodiscard]] std::optional<std::int64_t> room() const override { return std::nullopt; }
+  [[nodiscard]] std::optional<WallTime> certificate_until() const override { return std::nullopt; }
+  Task<Result<json::object>> reload() override { co_return json::object(); }
+  Task<Result<json::object>> back_up() override { co_return json::object(); }
+
+  bool is_full = false;
+};
+
 class Outboxes : public NodeTest {
  protected:
+  ~Outboxes() override {
+    loop.drop(kOwner);
+    node.reset();
+  }
   Outboxes() {
     config_.people = true;
     start(config_);
@@ -86,8 +104,8 @@ class Outboxes : public NodeTest {
   // By its server, as one that was written now.
   void deliver(const PostText& post) {
     json::object create = json::parse_object(create_text(post)).value();
-    create["object"].as_object()["published"] = to_rfc3339(loop.wall_now());
-    EXPECT_EQ(post_signed(json::serialize(create), dora).status, 202);
+    create["object"].as_object()["published"] = to_rfc3339(clock.wall_now());
+    EXPECT_EQ(ask(signed_at(clock.wall_now(), dora, json::serialize(create))).status, 202);
   }
   // What the node remembers of a reading that is not over.
   std::vector<std::string> unread() { return rows("SELECT name FROM counters WHERE name LIKE 'outboxes%'"); }
@@ -102,6 +120,7 @@ class Outboxes : public NodeTest {
     settle(std::chrono::minutes(2));
   }
 
+  FullDisk disk;
   Author dora = make_author("https://far.example/users/dora");
   config::Config config_ = config();
   std::map<std::string, json::array> items_;  // by who wrote them
@@ -434,6 +453,44 @@ TEST_F(Outboxes, AreReadWhenTheNodeIsBackOnItsRingFromWhichItWasCutOff) {
   settle(std::chrono::minutes(3));
   EXPECT_THAT(history("dogs"), UnorderedElementsAre(missed, later));
   EXPECT_THAT(unread(), IsEmpty());
+}
+
+TEST_F(Outboxes, AreReadWhenTheNodeCanWriteAgainAfterItCouldNot) {
+  machine = &disk;
+  const std::string known = write("known", loop.wall_now());
+  come_back();
+  ASSERT_THAT(history("dogs"), ElementsAre(known));
+  disk.is_full = true;
+  settle(std::chrono::minutes(1));
+  const std::string missed = write("missed", loop.wall_now());
+  disk.is_full = false;
+  settle(std::chrono::minutes(3));
+  EXPECT_THAT(history("dogs"), ElementsAre(known)) << "servers try again for longer";
+  EXPECT_THAT(unread(), IsEmpty());
+  disk.is_full = true;
+  settle(std::chrono::minutes(30));
+  EXPECT_THAT(history("dogs"), ElementsAre(known));
+  disk.is_full = false;
+  settle(std::chrono::minutes(3));
+  EXPECT_THAT(history("dogs"), UnorderedElementsAre(known, missed));
+  EXPECT_THAT(unread(), IsEmpty());
+}
+
+TEST_F(Outboxes, AreReadBackToWhatWasKnownBeforeTheMachineSlept) {
+  const std::string known = write("known", loop.wall_now());
+  come_back();
+  ASSERT_THAT(history("dogs"), ElementsAre(known));
+  settle(std::chrono::minutes(1));
+  clock.sleep(std::chrono::hours(6));
+  const std::string missed = write("missed", clock.wall_now() - std::chrono::hours(1));
+  const PostText delivered{.uri = write("delivered", clock.wall_now()), .author = dora.id, .tags = {"dogs"}};
+  serve_paged();
+  page(1, {delivered.uri}, true);
+  page(2, {missed}, true);
+  page(3, {known}, false);
+  deliver(delivered);
+  settle(std::chrono::minutes(3));
+  EXPECT_THAT(history("dogs"), UnorderedElementsAre(known, missed, delivered.uri));
 }
 
 TEST_F(Outboxes, OfWhomTheNodeDoesNotFollowNothingIsRead) {
