@@ -1,11 +1,51 @@
 // The part of SqliteRelayStore that is about authors: what they have published here, to what they consent,
-// and when their profiles are looked at again.
+// when their profiles are looked at again, and which posts are put off.
 #include "db/relay_store.hpp"
 #include "delivery/store.hpp"
+#include "http/url.hpp"
+#include "ring/contact.hpp"
 
 namespace tagring::db {
 
 using namespace sql;
+
+namespace {
+
+// Whose authors are of that registered domain, which SQL does not know.
+Result<std::uint64_t> count_put_off_of(Connection& db, const std::string& domain) {
+  std::uint64_t found = 0;
+  Statement row = db.query("SELECT author, count(*) FROM put_off GROUP BY author");
+  for (;;) {
+    TRY(const bool more, row.step());
+    if (!more) return found;
+    if (ring::domain_of(host_of(row.text(0))) == domain) found += row.number(1);
+  }
+}
+
+// Of a post without hashtags nothing is known but that it is to be looked at: what waits for more stays so.
+Result<bool> insert_put_off(Connection& db, const delivery::PublishedPost& post, WallTime due) {
+  TRY(const std::int64_t changed,
+      post.tags.empty()
+          ? db.run("UPDATE put_off SET due = ? WHERE uri = ?", due, post.uri)
+          : db.run("UPDATE put_off SET author = ?2, published = ?3, tags = ?4, due = ?5 WHERE uri = ?1",
+                   post.uri, post.author, post.published, join_tags(post.tags), due));
+  if (changed > 0) return true;
+  TRY(const std::uint64_t all, number_in(db.query("SELECT count(*) FROM put_off")));
+  if (all >= delivery::Store::kPutOffMax) return false;
+  TRY(const std::uint64_t of_author,
+      number_in(db.query("SELECT count(*) FROM put_off WHERE author = ?", post.author)));
+  if (of_author >= delivery::Store::kPutOffOfAuthorMax) return false;
+  const std::uint64_t free = delivery::Store::kPutOffMax - all;
+  if (all >= free) {
+    TRY(const std::uint64_t of_domain, count_put_off_of(db, ring::domain_of(host_of(post.author))));
+    if (of_domain >= free) return false;
+  }
+  TRY_VOID(db.run("INSERT INTO put_off(uri, author, published, tags, due) VALUES(?, ?, ?, ?, ?)", post.uri,
+                  post.author, post.published, join_tags(post.tags), due));
+  return true;
+}
+
+}  // namespace
 
 Task<Result<std::vector<delivery::PublishedPost>>> SqliteRelayStore::posts_of(std::string author,
                                                                               std::string after_uri,
@@ -100,6 +140,52 @@ Task<Result<std::vector<delivery::ProfileLook>>> SqliteRelayStore::looks_due(Wal
           return delivery::ProfileLook{row.text(0), row.time(1), static_cast<unsigned>(row.integer(2))};
         });
   });
+}
+
+// --- posts put off -----------------------------------------------------------------------------------------
+
+Task<Result<bool>> SqliteRelayStore::put_off(delivery::PublishedPost post, WallTime due) {
+  return database_.write(
+      [post = std::move(post), due](Connection& db) { return insert_put_off(db, post, due); });
+}
+
+Task<Result<void>> SqliteRelayStore::drop_put_off(std::string uri, WallTime due) {
+  return database_.write([uri = std::move(uri), due](Connection& db) -> Result<void> {
+    TRY_VOID(db.run("DELETE FROM put_off WHERE uri = ? AND (due <= ? OR due - ? > ?)", uri, due,
+                    kPutOffFor.count(), due));
+    return {};
+  });
+}
+
+Task<Result<void>> SqliteRelayStore::drop_tags_put_off(std::string uri) {
+  return database_.write([uri = std::move(uri)](Connection& db) -> Result<void> {
+    TRY_VOID(db.run("DELETE FROM put_off WHERE uri = ? AND tags <> ''", uri));
+    return {};
+  });
+}
+
+Task<Result<void>> SqliteRelayStore::drop_put_off_of(std::string author) {
+  return database_.write([author = std::move(author)](Connection& db) -> Result<void> {
+    TRY_VOID(db.run("DELETE FROM put_off WHERE author = ?", author));
+    return {};
+  });
+}
+
+Task<Result<std::vector<delivery::PublishedPost>>> SqliteRelayStore::put_off_until(WallTime now,
+                                                                                   std::size_t limit) {
+  return database_.read([now, limit](Connection& db) -> Result<std::vector<delivery::PublishedPost>> {
+    return all_rows<delivery::PublishedPost>(
+        db.query("SELECT uri, author, published, tags FROM put_off WHERE due <= ? OR due > ?"
+                 " ORDER BY due, seq LIMIT ?",
+                 now, now + kPutOffFor, limit),
+        [](const Statement& row) {
+          return delivery::PublishedPost{row.text(0), row.text(1), row.time(2), split_tags(row.view(3))};
+        });
+  });
+}
+
+Task<Result<std::uint64_t>> SqliteRelayStore::count_put_off() {
+  return database_.read([](Connection& db) { return number_in(db.query("SELECT count(*) FROM put_off")); });
 }
 
 }  // namespace tagring::db

@@ -1,4 +1,4 @@
-// The parts of SqliteRelayStore that are about followers, subscriptions, and posts that were put off.
+// The parts of SqliteRelayStore that are about followers and subscriptions.
 #include <algorithm>
 #include <charconv>
 #include <chrono>
@@ -28,6 +28,11 @@ std::vector<Tag> split_tags(std::string_view text) {
     text.remove_prefix(std::min(end + 1, text.size()));
   }
   return tags;
+}
+
+Result<std::uint64_t> number_in(Statement rows) {
+  TRY(const bool found, rows.step());
+  return found ? rows.number(0) : 0;
 }
 
 namespace {
@@ -113,11 +118,6 @@ Result<std::optional<Follower>> drop_follower(Connection& db, const Tag& tag, co
   return old;
 }
 
-Result<std::uint64_t> count(Statement rows) {
-  TRY(const bool found, rows.step());
-  return found ? rows.number(0) : 0;
-}
-
 // Names of counters: "left DAY INBOX TAG SINCE". '!' is the character after the blank.
 std::string left_on(WallTime now) {
   return fmt::format("left {} ", std::chrono::floor<std::chrono::days>(now).time_since_epoch().count());
@@ -140,7 +140,7 @@ Result<void> note_left(Connection& db, const std::vector<Follower>& gone, const 
       db.run("DELETE FROM counters WHERE name >= 'left ' AND name < 'left!' AND NOT (name >= ? AND name < ?)",
              today, after_all(today)));
   TRY(std::uint64_t known,
-      count(db.query("SELECT count(*) FROM counters WHERE name >= 'left ' AND name < 'left!'")));
+      number_in(db.query("SELECT count(*) FROM counters WHERE name >= 'left ' AND name < 'left!'")));
   TRY(const std::uint64_t feed_end, last_number(db, kFeedSequence));
   for (const Follower& follower : gone) {
     if (!is_relay(follower) || follower.since == feed_end || known++ >= delivery::Store::kLeftMax) continue;
@@ -174,24 +174,6 @@ Result<std::vector<Follower>> segment_nodes(Connection& db, const Segment& segme
     TRY_VOID(append_followers(std::move(rows), found));
   }
   return found;
-}
-
-// Of a post without hashtags nothing is known but that it is to be looked at: what waits for more stays so.
-Result<bool> insert_put_off(Connection& db, const delivery::PublishedPost& post, WallTime due) {
-  TRY(const std::int64_t changed,
-      post.tags.empty()
-          ? db.run("UPDATE put_off SET due = ? WHERE uri = ?", due, post.uri)
-          : db.run("UPDATE put_off SET author = ?2, published = ?3, tags = ?4, due = ?5 WHERE uri = ?1",
-                   post.uri, post.author, post.published, join_tags(post.tags), due));
-  if (changed > 0) return true;
-  TRY(const std::uint64_t all, count(db.query("SELECT count(*) FROM put_off")));
-  if (all >= delivery::Store::kPutOffMax) return false;
-  TRY(const std::uint64_t of_author,
-      count(db.query("SELECT count(*) FROM put_off WHERE author = ?", post.author)));
-  if (of_author >= delivery::Store::kPutOffOfAuthorMax) return false;
-  TRY_VOID(db.run("INSERT INTO put_off(uri, author, published, tags, due) VALUES(?, ?, ?, ?, ?)", post.uri,
-                  post.author, post.published, join_tags(post.tags), due));
-  return true;
 }
 
 }  // namespace
@@ -439,52 +421,6 @@ Task<Result<std::vector<Subscription>>> SqliteRelayStore::subscriptions() {
                               row.integer(3) != 0};
         });
   });
-}
-
-// --- posts put off -----------------------------------------------------------------------------------------
-
-Task<Result<bool>> SqliteRelayStore::put_off(delivery::PublishedPost post, WallTime due) {
-  return database_.write(
-      [post = std::move(post), due](Connection& db) { return insert_put_off(db, post, due); });
-}
-
-Task<Result<void>> SqliteRelayStore::drop_put_off(std::string uri, WallTime due) {
-  return database_.write([uri = std::move(uri), due](Connection& db) -> Result<void> {
-    TRY_VOID(db.run("DELETE FROM put_off WHERE uri = ? AND (due <= ? OR due - ? > ?)", uri, due,
-                    kPutOffFor.count(), due));
-    return {};
-  });
-}
-
-Task<Result<void>> SqliteRelayStore::drop_tags_put_off(std::string uri) {
-  return database_.write([uri = std::move(uri)](Connection& db) -> Result<void> {
-    TRY_VOID(db.run("DELETE FROM put_off WHERE uri = ? AND tags <> ''", uri));
-    return {};
-  });
-}
-
-Task<Result<void>> SqliteRelayStore::drop_put_off_of(std::string author) {
-  return database_.write([author = std::move(author)](Connection& db) -> Result<void> {
-    TRY_VOID(db.run("DELETE FROM put_off WHERE author = ?", author));
-    return {};
-  });
-}
-
-Task<Result<std::vector<delivery::PublishedPost>>> SqliteRelayStore::put_off_until(WallTime now,
-                                                                                   std::size_t limit) {
-  return database_.read([now, limit](Connection& db) -> Result<std::vector<delivery::PublishedPost>> {
-    return all_rows<delivery::PublishedPost>(
-        db.query(
-            "SELECT uri, author, published, tags FROM put_off WHERE due <= ? OR due > ? ORDER BY seq LIMIT ?",
-            now, now + kPutOffFor, limit),
-        [](const Statement& row) {
-          return delivery::PublishedPost{row.text(0), row.text(1), row.time(2), split_tags(row.view(3))};
-        });
-  });
-}
-
-Task<Result<std::uint64_t>> SqliteRelayStore::count_put_off() {
-  return database_.read([](Connection& db) { return count(db.query("SELECT count(*) FROM put_off")); });
 }
 
 }  // namespace tagring::db

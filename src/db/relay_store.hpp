@@ -13,6 +13,9 @@ namespace tagring::db {
 std::string join_tags(const std::vector<Tag>& tags);
 std::vector<Tag> split_tags(std::string_view text);
 
+// Of a statement that gives one row of one number.
+Result<std::uint64_t> number_in(sql::Statement rows);
+
 class SqliteRelayStore : public delivery::Store, public federation::LetterStore {
  public:
   // For how long after its last change a (tag, uri) is remembered, so that it is not announced twice and a

@@ -135,7 +135,8 @@ class Store {
   // Tags that a post is to have later, in place of those that were put off before; a deletion drops them.
   // Without tags: a post that is to be looked at then; one that waits already is only looked at then.
   // `published` is not when it was written, but from when on its server is waited for. False
-  // if that many posts wait already, of all or of that author.
+  // if that many posts wait already, of all or of that author; or of its registered domain as many as there
+  // is room for from all others.
   static constexpr std::uint64_t kPutOffMax = 10'000;
   static constexpr std::uint64_t kPutOffOfAuthorMax = 240;
   virtual Task<Result<bool>> put_off(PublishedPost post, WallTime due) = 0;
@@ -144,7 +145,7 @@ class Store {
   // Only if it has tags.
   virtual Task<Result<void>> drop_tags_put_off(std::string uri) = 0;
   virtual Task<Result<void>> drop_put_off_of(std::string author) = 0;
-  // Those that are due, in the order in which they were put off first.
+  // Those that are due, the longest overdue first: what is put off again is behind the others.
   virtual Task<Result<std::vector<PublishedPost>>> put_off_until(WallTime now, std::size_t limit) = 0;
   virtual Task<Result<std::uint64_t>> count_put_off() = 0;
 

@@ -283,7 +283,7 @@ TEST_P(RelayStore, ARemovalIsNewsAgainWithACopyOfItsOwn) {
   EXPECT_FALSE(accept({add("cats"_tag)})[0].fresh) << "it is removed";
 }
 
-TEST_P(RelayStore, WhatIsPutOffWaitsInItsOrderUntilItIsDueAndIsBounded) {
+TEST_P(RelayStore, WhatIsPutOffWaitsUntilItIsDueAndIsBounded) {
   const auto put_off = [&](const std::string& uri, const std::string& author, std::int64_t due) {
     return must(store().put_off({uri, author, at(5), {"cats"_tag, "dogs"_tag}}, at(due)));
   };
@@ -292,7 +292,6 @@ TEST_P(RelayStore, WhatIsPutOffWaitsInItsOrderUntilItIsDueAndIsBounded) {
   reopen();
   EXPECT_EQ(must(store().put_off_until(at(9), 9)).size(), 0U);
   ASSERT_EQ(must(store().put_off_until(at(20), 9)).size(), 2U);
-  EXPECT_EQ(must(store().put_off_until(at(20), 9))[0].uri, "https://a.example/2");
   EXPECT_EQ(must(store().put_off_until(at(20), 9))[0].tags, (Tags{"cats"_tag, "dogs"_tag}));
   for (std::uint64_t i = 3; i <= delivery::Store::kPutOffOfAuthorMax; ++i)
     EXPECT_TRUE(put_off("https://a.example/" + std::to_string(i), kAuthor, 30));
@@ -306,6 +305,41 @@ TEST_P(RelayStore, WhatIsPutOffWaitsInItsOrderUntilItIsDueAndIsBounded) {
   must(store().drop_put_off("https://a.example/y", at(30)));
   must(store().drop_put_off_of(kAuthor + "2"));
   EXPECT_EQ(must(store().count_put_off()), delivery::Store::kPutOffOfAuthorMax);
+}
+
+// Or as many as are tried at once of servers that are down would keep all others from their turn.
+TEST_P(RelayStore, WhatIsPutOffAgainIsBehindWhatWasDueBeforeIt) {
+  const auto put_off = [&](const std::string& uri, std::int64_t due) {
+    EXPECT_TRUE(must(store().put_off({uri, kAuthor, at(5), {"cats"_tag}}, at(due))));
+  };
+  const auto first = [&] { return must(store().put_off_until(at(40), 1)).at(0).uri; };
+  put_off("https://a.example/1", 10);
+  put_off("https://a.example/2", 10);
+  put_off("https://a.example/3", 20);
+  EXPECT_EQ(first(), "https://a.example/1");
+  put_off("https://a.example/1", 30);
+  EXPECT_EQ(first(), "https://a.example/2");
+  put_off("https://a.example/2", 30);
+  EXPECT_EQ(first(), "https://a.example/3");
+}
+
+// Of a domain there may be as many hosts as somebody likes.
+TEST_P(RelayStore, OneDomainLeavesHalfOfWhatMayBePutOffToOthers) {
+  const auto put_off = [&](const std::string& origin, const std::string& name) {
+    return must(store().put_off({origin + name, origin, at(5), {}}, at(20)));
+  };
+  must(stores->database->write([](Connection& db) -> Result<std::int64_t> {
+    for (std::uint64_t i = 0; i < delivery::Store::kPutOffMax / 2; ++i) {
+      const std::string origin = "https://host" + std::to_string(i / 200) + ".flood.example";
+      TRY_VOID(db.send("INSERT INTO put_off(uri, author, published, tags, due) VALUES(?, ?, ?, '', ?)",
+                       origin + "/" + std::to_string(i), origin, at(5), at(20)));
+    }
+    return 0;
+  }));
+  EXPECT_FALSE(put_off("https://another.flood.example", "/1"));
+  EXPECT_TRUE(put_off("https://host0.flood.example", "/0")) << "it waits already";
+  EXPECT_TRUE(put_off("https://honest.example", "/1"));
+  EXPECT_FALSE(put_off("https://another.flood.example", "/1"));
 }
 
 TEST_P(RelayStore, WhatGotItsDateFromAClockThatWasAheadIsDueNow) {
