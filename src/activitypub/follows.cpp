@@ -61,6 +61,15 @@ Task<HttpResponse> Follows::refuse_undone(std::string object, std::string id, fe
 Task<HttpResponse> Follows::follow_as_asked(fediverse::Activity activity, fediverse::RemoteActor sender,
                                             Envelope envelope) {
   const auto& follow = std::get<fediverse::Follow>(activity.content);
+  // All of them are kept with each hashtag; and of actor and object there is an index, where PostgreSQL takes
+  // no more than 2704 bytes.
+  const std::size_t longest =
+      std::max({activity.id.size(), sender.id.size(), sender.inbox.size(), sender.delivery_inbox().size()});
+  if (longest > fediverse::kSharedIdSizeMax)
+    co_return error_response(
+        {ErrorCode::kTooLarge,
+         fmt::format("the Follow, or its sender, has an id or inbox of more than {} bytes",
+                     fediverse::kSharedIdSizeMax)});
   Result<void> welcome = blocks_.check_actor(sender.id);
   if (welcome && !sender.is_node) welcome = instances_.check_asker(sender.inbox, envelope.body);
   if (!welcome) co_return error_response(welcome.error());
@@ -110,11 +119,6 @@ Task<HttpResponse> Follows::follow_tags(fediverse::Activity activity, fediverse:
     followers.push_back({*tag, sender.id, sender.delivery_inbox(), activity.id,
                          sender.is_node ? delivery::Via::kNode : delivery::Via::kBoost, 0});
   }
-  const std::size_t longest =
-      std::max({activity.id.size(), sender.id.size(), sender.delivery_inbox().size()});
-  if (sender.is_node && longest > fediverse::kSharedIdSizeMax)
-    co_return error_response({ErrorCode::kTooLarge, fmt::format("an id of the node is longer than {} bytes",
-                                                                fediverse::kSharedIdSizeMax)});
   if (sender.is_node) co_return co_await tags_.follow_as_node(std::move(followers));
   co_return co_await tags_.follow(std::move(followers), follow.objects.front(), std::move(sender),
                                   std::move(body));
@@ -124,7 +128,8 @@ std::string Follows::followed(const std::vector<std::string>& objects, const std
   const std::string object = objects.empty() ? std::string() : objects.front();
   if (const Result<Tag> tag = parse_hashtag_uri(object)) return identity_.tag_actor(*tag);
   if (object == fediverse::kPublic || object == identity_.actor()) return relay_at(target);
-  return object;
+  const std::optional<Tag> tag = identity_.tag_of_actor(object);
+  return tag ? identity_.tag_actor(*tag) : object;
 }
 
 bool Follows::has_moved(const std::string& object, const std::string& actor) const {

@@ -17,8 +17,8 @@ inline constexpr std::string_view kLdJson =
     R"(application/ld+json; profile="https://www.w3.org/ns/activitystreams")";
 
 inline constexpr std::size_t kIdSizeMax = 2048;
-// Of a post, its author and a node that follows: nodes hand each other 400 of these in a page, which has to
-// stay below the megabyte that they read (http/message.hpp). Misskey keeps 512.
+// Of a post, its author, who follows, and their Follow: nodes hand each other 400 of these in a page, which
+// has to stay below the megabyte that they read (http/message.hpp). Misskey keeps 512.
 inline constexpr std::size_t kSharedIdSizeMax = 640;
 
 // The public collection in any of its three spellings.

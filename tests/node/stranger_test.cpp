@@ -4,6 +4,7 @@
 #include "admin/gate.hpp"
 #include "base/bytes.hpp"
 #include "budget/manager.hpp"
+#include "fediverse/vocabulary.hpp"
 #include "node/fixture.hpp"
 #include "signatures/signature.hpp"
 #include "subscriber/catch_up.hpp"
@@ -466,6 +467,26 @@ TEST_F(Stranger, ADomainUsesANodeThatIsOpenToAllOnlySoOften) {
   EXPECT_EQ(post_signed(undo_follow_text(actors[0], {origin + "/actor"}), actors[0]).status, 202);
   settle(std::chrono::seconds(2));
   EXPECT_EQ(follow_as(actors[2]), 202);
+}
+
+TEST_F(Stranger, WhoHasALongIdFollowsNothing) {
+  const Author fan = make_author("https://far.example/" + std::string(fediverse::kSharedIdSizeMax, 'x'));
+  for (const std::string& object : {origin + "/tag/cats", kEverybody})
+    expect_refused(signed_request(fan, follow_text(fan, {object})), 413, "too_large", "640 bytes");
+}
+
+// Or its Undo would not be known as that of a former one; and an index takes the actor's spelling, not any.
+TEST_F(Stranger, AFollowIsOfTheActorHoweverItIsSpelled) {
+  const Author fan = make_author("https://far.example/users/fan");
+  const std::string first = follow_text(fan, {origin + "/tag/%63ats"});
+  EXPECT_EQ(post_signed(first, fan).status, 202);
+  EXPECT_EQ(post_signed(follow_text(fan, {origin + "/tag/cats"}), fan).status, 202);
+  EXPECT_THAT(rows("SELECT object FROM recent_follows"),
+              ElementsAre(origin + "/tag/cats", origin + "/tag/cats"));
+  json::object undo = json::parse_object(undo_follow_text(fan, {origin + "/tag/%63ats"})).value();
+  undo["object"] = json::parse_object(first).value();
+  EXPECT_EQ(post_signed(json::serialize(undo), fan).status, 202);
+  EXPECT_THAT(rows("SELECT tag FROM followers"), ElementsAre("cats")) << "by the Follow that came later";
 }
 
 TEST_F(Stranger, OfFollowsOfADomainOnlySoMuchIsNoted) {
