@@ -100,11 +100,13 @@ void ActivityQueue::queue(Letter letter, bool tried) {
 ActivityQueue::ComingAccept::ComingAccept(ActivityQueue& queue, std::string actor, std::string host)
     : queue_(queue), about_(std::move(actor), std::move(host)) {
   ++queue_.accepts_.try_emplace(about_, Accepts{queue_.clock_.now(), {}, 0}).first->second.coming;
+  queue_.budget_.count(budget::Resource::kLetters, queue_.budget_.who(about_.second));
 }
 
 ActivityQueue::ComingAccept::~ComingAccept() {
   const auto accepts = queue_.accepts_.find(about_);
   --accepts->second.coming;
+  queue_.budget_.give_back(budget::Resource::kLetters, queue_.budget_.who(about_.second));
   queue_.forget_if_none(accepts);
 }
 

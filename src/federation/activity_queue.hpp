@@ -40,7 +40,8 @@ class ActivityQueue {
   [[nodiscard]] std::string fresh_id(const std::string& actor, std::string_view kind, std::string_view about);
 
   // An Accept by that actor to that host is being made, for as long as this lives: what it accepts is written
-  // down before it is. The queue outlives it.
+  // down before it is. It counts as one that waits, so that check_room says so to who asks meanwhile. The
+  // queue outlives it.
   class ComingAccept {
    public:
     ComingAccept(ActivityQueue& queue, std::string actor, std::string host);

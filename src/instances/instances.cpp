@@ -159,22 +159,28 @@ Task<Result<void>> Instances::follow(fediverse::RemoteActor sender, std::string 
       co_return fail(ErrorCode::kTooLarge, fmt::format("{} follows {} hashtags here", link.host, count));
   }
   const bool is_new = !links_.contains({link.actor, link.relay});
-  if (is_new && !is_trusted(link.host) &&
-      !options_.budget->has_room(budget::Resource::kLinks, options_.budget->who(link.host)))
-    co_return fail(ErrorCode::kUnavailable, "too many of " + link.host + " use this node as a relay already");
+  budget::Share place;  // until it is counted itself
+  if (is_new && !is_trusted(link.host)) {
+    place = budget::Share(options_.budget, budget::Resource::kLinks, options_.budget->who(link.host));
+    if (!place.is_granted())
+      co_return fail(ErrorCode::kUnavailable,
+                     "too many of " + link.host + " use this node as a relay already");
+  }
   if (is_new && link.style != Style::kPerson && !decision(link.host))
-    co_return co_await make_wait(std::move(link));
+    co_return co_await make_wait(std::move(link), std::move(place));
   CO_TRY_VOID(co_await store_.save_link(link));
+  place.release();
   keep(link);
   co_return co_await settle(std::move(link));
 }
 
 // Of a stranger, of whom nothing has been decided.
-Task<Result<void>> Instances::make_wait(Link link) {
+Task<Result<void>> Instances::make_wait(Link link, budget::Share place) {
   co_await drop_expired();
   if (!options_.budget->has_room(budget::Resource::kWaiting, options_.budget->who(link.host)))
     co_return fail(ErrorCode::kUnavailable,
                    "too many of " + link.host + " wait for the administrator already");
+  place.release();
   keep(link);
   const Result<void> saved = co_await store_.save_link(link);
   if (saved) co_return co_await settle(std::move(link));

@@ -212,7 +212,7 @@ class Instances {
                                                 bool waiting_only) const;
   [[nodiscard]] bool may_note(const std::string& actor, std::string_view object,
                               const std::string& follow_id);
-  Task<Result<void>> make_wait(Link link);
+  Task<Result<void>> make_wait(Link link, budget::Share place);
   Task<void> drop_expired();
   void keep(Link link);
   void forget(const Link& link);

@@ -98,18 +98,23 @@ Task<void> HashtagFollowers::stop() {
   co_await tasks_.join();
 }
 
+std::optional<budget::Resource> HashtagFollowers::charged(const delivery::Follower& follower) const {
+  const auto resource = delivery::resource_of(follower.via);
+  const bool comes_back =
+      resource == budget::Resource::kWanted && idle_.is_of(follower.tag.canonical(), host_of(follower.actor));
+  return comes_back || followers_.follows(follower.tag, follower.actor) ? std::nullopt : resource;
+}
+
 std::vector<delivery::Follower> HashtagFollowers::take_out_excess(
     std::vector<delivery::Follower>* followers) const {
   std::map<std::pair<budget::Resource, std::string>, std::uint64_t> fresh;  // by host
   std::vector<delivery::Follower> kept;
   std::vector<delivery::Follower> excess;
   for (delivery::Follower& follower : *followers) {
-    const auto resource = delivery::resource_of(follower.via);
-    std::string host = host_of(follower.actor);
-    const bool comes_back =
-        resource == budget::Resource::kWanted && idle_.is_of(follower.tag.canonical(), host);
+    const auto resource = charged(follower);
     bool has_room = true;
-    if (resource && !comes_back && !followers_.follows(follower.tag, follower.actor)) {
+    if (resource) {
+      std::string host = host_of(follower.actor);
       const budget::Spender who = budget_.who(host);
       std::uint64_t& count = fresh[{*resource, std::move(host)}];
       has_room = budget_.has_room(*resource, who, count + 1);
@@ -122,10 +127,16 @@ std::vector<delivery::Follower> HashtagFollowers::take_out_excess(
 }
 
 Task<Result<void>> HashtagFollowers::follow(std::vector<delivery::Follower> followers) {
-  const std::vector<delivery::Follower> excess = take_out_excess(&followers);
-  if (!excess.empty())
-    co_return fail(ErrorCode::kUnavailable,
-                   "too many hashtags are followed from " + host_of(excess.front().actor));
+  // Until they are counted themselves, so that who comes while they are written down does not get their
+  // place.
+  std::vector<budget::Share> places;
+  for (const delivery::Follower& follower : followers) {
+    const auto resource = charged(follower);
+    if (!resource) continue;
+    const std::string host = host_of(follower.actor);
+    if (!places.emplace_back(&budget_, *resource, budget_.who(host)).is_granted())
+      co_return fail(ErrorCode::kUnavailable, "too many hashtags are followed from " + host);
+  }
   std::vector<Tag> wanted;
   std::map<Tag, std::string> from;  // who pays for it when nobody follows it
   for (delivery::Follower& follower : followers) {
@@ -139,6 +150,7 @@ Task<Result<void>> HashtagFollowers::follow(std::vector<delivery::Follower> foll
     followers_.note_asked(follower.tag, follower.inbox);
   }
   CO_TRY(const std::vector<delivery::Follower> stored, co_await store_.follow(std::move(followers)));
+  places.clear();
   for (const delivery::Follower& follower : stored) {
     followers_.add(follower);
     if (follower.via != delivery::Via::kNode) idle_.take_up(follower.tag.canonical());

@@ -95,6 +95,8 @@ class HashtagFollowers {
   // Gives back those that have not taken it.
   Task<Reminders> remind_all(Reminders servers);
   Task<void> drop_gone(Reminders servers);
+  // What the follower will be counted as, unless their domain has paid for that already.
+  [[nodiscard]] std::optional<budget::Resource> charged(const delivery::Follower& follower) const;
   Task<Result<std::vector<delivery::Follower>>> drop(std::vector<std::pair<Tag, std::string>> pairs);
   Task<Result<void>> unsubscribe(std::vector<std::string> idle);
   Task<void> unfollow_lost(Tag tag, std::string inbox, std::uint64_t asked);

@@ -776,6 +776,24 @@ TEST_F(Following, OfWhatANodeFollowsAtOnceAsMuchIsTakenAsThereIsRoomFor) {
   EXPECT_THAT(rows("SELECT tag FROM followers ORDER BY tag"), ElementsAre("cats", "dogs"));
 }
 
+TEST_F(Following, AndNoMoreOfWhatItFollowsInTwoRequestsAtOnce) {
+  config::Config limited = config();
+  limited.budgets.at(static_cast<std::size_t>(budget::Resource::kNodeFollows)).group = 2;
+  start(limited);
+  const Author peer = make_node_author("https://tags.peer.example");
+  database_pause = std::chrono::seconds(1);
+  std::vector<Task<HttpResponse>> questions;
+  for (const auto& [one, other] : {std::pair("cats", "dogs"), std::pair("emus", "foxes")})
+    questions.push_back(
+        node->answer(signed_request(peer, follow_text(peer, {tag_actor(one), tag_actor(other)}))));
+  std::size_t refused = 0;
+  for (const HttpResponse& response : run(all_of(std::move(questions))))
+    refused += refusals_of(response).size();
+  database_pause = Duration::zero();
+  EXPECT_EQ(refused, 2U);
+  EXPECT_THAT(rows("SELECT tag FROM followers"), SizeIs(2));
+}
+
 TEST_F(Following, ANodeWhoseProxyErrsForAWhileKeepsItsSubscription) {
   const Author peer = make_node_author("https://tags.peer.example");
   post_signed(follow_text(peer, {tag_actor("cats"), tag_actor("dogs")}), peer);

@@ -44,6 +44,17 @@ class Stranger : public NodeTest {
     return static_cast<std::size_t>(std::ranges::count_if(
         internet.calls, [&](const HttpCall& call) { return call.url.text().starts_with(prefix); }));
   }
+  // All at once: each is judged while the others are written down.
+  std::vector<int> answers_to(std::vector<HttpRequest> all) {
+    database_pause = std::chrono::seconds(1);
+    std::vector<Task<HttpResponse>> questions;
+    for (HttpRequest& request : all) questions.push_back(node->answer(std::move(request)));
+    std::vector<int> answers;
+    for (const HttpResponse& response : run(all_of(std::move(questions)))) answers.push_back(response.status);
+    database_pause = Duration::zero();
+    std::ranges::sort(answers);
+    return answers;
+  }
   void start_with(Resource resource, budget::Limit limit) {
     config::Config changed = config();
     changed.budgets.at(static_cast<std::size_t>(resource)) = limit;
@@ -319,6 +330,31 @@ TEST_F(Stranger, AnswersThatNobodyTakesAreFew) {
   EXPECT_THAT(rows("SELECT inbox FROM letters"), SizeIs(5));
 }
 
+TEST_F(Stranger, AnswersToFollowsThatComeAtOnceAreAsFew) {
+  start_with(Resource::kLetters, {1'000, 0, 2, {}});
+  std::vector<HttpRequest> all;
+  for (int i = 0; i < 3; ++i) {
+    const Author fan = make_author(fmt::format("https://far.example/users/{}", i));
+    all.push_back(signed_request(fan, follow_text(fan, {origin + "/tag/cats"})));
+  }
+  EXPECT_THAT(answers_to(std::move(all)), ElementsAre(202, 202, 503));
+  EXPECT_THAT(rows("SELECT actor FROM followers"), SizeIs(2));
+  settle(std::chrono::seconds(10));
+  EXPECT_EQ(status().at("budget").as_object().at("letters").at("used"), json::value(0));
+}
+
+TEST_F(Stranger, ADomainThatFollowsManyHashtagsAtOnceFollowsNoMore) {
+  start_with(Resource::kWanted, {1'000, 0, 2, {}});
+  std::vector<HttpRequest> all;
+  for (int i = 0; i < 3; ++i) {
+    const Author fan = make_author(fmt::format("https://far.example/users/{}", i));
+    all.push_back(signed_request(fan, follow_text(fan, {fmt::format("{}/tag/t{}", origin, i)})));
+  }
+  EXPECT_THAT(answers_to(std::move(all)), ElementsAre(202, 202, 503));
+  EXPECT_THAT(rows("SELECT actor FROM followers"), SizeIs(2));
+  EXPECT_EQ(status().at("budget").as_object().at("wanted").at("used"), json::value(2));
+}
+
 // --- what comes again
 // ---------------------------------------------------------------------------------------
 
@@ -467,6 +503,23 @@ TEST_F(Stranger, ADomainUsesANodeThatIsOpenToAllOnlySoOften) {
   EXPECT_EQ(post_signed(undo_follow_text(actors[0], {origin + "/actor"}), actors[0]).status, 202);
   settle(std::chrono::seconds(2));
   EXPECT_EQ(follow_as(actors[2]), 202);
+}
+
+TEST_F(Stranger, NorMoreOftenByComingAtOnce) {
+  config::Config open = config();
+  open.open = true;
+  open.budgets.at(static_cast<std::size_t>(Resource::kLinks)) = {100, 0, 2, {}};
+  start(open);
+  std::vector<HttpRequest> all;
+  for (int i = 0; i < 3; ++i) {
+    Author relay = make_author(fmt::format("https://far.example/relay{}", i));
+    relay.type = "Application";
+    internet.serve(relay);
+    all.push_back(signed_request(relay, follow_text(relay, {origin + "/actor"})));
+  }
+  EXPECT_THAT(answers_to(std::move(all)), ElementsAre(202, 202, 503));
+  EXPECT_THAT(rows("SELECT actor FROM links"), SizeIs(2));
+  EXPECT_EQ(status().at("budget").as_object().at("links").at("used"), json::value(2));
 }
 
 TEST_F(Stranger, WhoHasALongIdFollowsNothing) {
