@@ -85,16 +85,19 @@ Task<void> Membership::bring_up(Founding founding) {
     // Those who were members once may never be again.
     const bool is_deserted = known.empty() || (!is_met && now - met >= 2 * options_.search);
     if (is_deserted) deserted = now;
-    // Nor does everybody who answers let others in.
-    const bool is_in_vain = now - deserted >= kInVain * options_.search;
+    // Nor does everybody who answers let others in. The first one's ring gets as long to do it.
+    const bool is_second = outranked_ && now - *outranked_ < kInVain * options_.search;
+    const bool is_in_vain =
+        !found.seekers.empty() && now - deserted >= (is_second ? 2 : 1) * kInVain * options_.search;
     if ((is_deserted || is_in_vain) && is_seeking() && may_found(founding, found.seekers, began)) {
       vservers_.front()->create();
       vservers_.front()->start();
     }
     const bool joined = co_await join_all(std::move(known));
+    if (joined && !watches) co_await watch_for_splits();  // for ever
+    if (joined) co_return;
     // A place that cannot be reached now may stay so; the others may be on another ring meanwhile.
     if (!is_seeking() && !std::exchange(watches, true)) tasks_.spawn("watch_for_splits", watch_for_splits());
-    if (joined) co_return;
     const Instant next = environment_.clock.now() + options_.join_retry;
     co_await environment_.clock.sleep_until(next);
   }
@@ -103,7 +106,10 @@ Task<void> Membership::bring_up(Founding founding) {
 void Membership::note_seekers(const std::vector<std::string>& seekers) {
   const Instant now = environment_.clock.now();
   const auto first = std::ranges::min_element(seekers);
-  if (first == seekers.end() || origin_ <= *first) outranked_since_ = now;
+  if (first != seekers.end() && *first < origin_)
+    outranked_ = now;
+  else
+    outranked_since_ = now;
   if (first != seekers.end() && std::exchange(first_, *first) != *first) first_since_ = now;
 }
 

@@ -49,7 +49,8 @@ class Membership {
              Bootstrap bootstrap, Rng rng);
 
   // Joins every vserver, retrying until each is a member, and keeps watch for splits. Where there is nobody
-  // to join, or for long nobody who lets it in, and `founding` allows it, the first vserver creates a ring.
+  // to join, or for long nobody who lets it in while others look for the ring too, and `founding` allows
+  // it, the first vserver creates a ring.
   // Should others do the same elsewhere, the rings meet later. Returns at once.
   void start(Founding founding);
   // Ends the upkeep. The vservers stay as they are, silent.
@@ -135,6 +136,7 @@ class Membership {
   std::string first_;                 // of those that look for the ring, the least origin
   Instant first_since_;               // it has been the least
   Instant outranked_since_;           // others than this node have been the least, whoever it was
+  std::optional<Instant> outranked_;  // when that was so last
   Vserver* kept_out_ = nullptr;       // the last that could not join
   bool changing_ = false;             // places, one at a time, or rings after a split
   const Vserver* closing_ = nullptr;  // takes nothing more

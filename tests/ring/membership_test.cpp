@@ -240,6 +240,31 @@ TEST(AfterAPowerCut, WhoIsThereAndLetsNobodyInIsWaitedForForAWhileOnly) {
   }
 }
 
+// The first has founded a ring by then, and lets this one in.
+TEST(AfterAPowerCut, WhoIsNotTheFirstWaitsTwiceAsLongForThoseWhoLetNobodyIn) {
+  NodeAmongScripts node({real_contact(0)});
+  node.known = {real_contact(1)};
+  node.peers[real_contact(1).id] = {};
+  node.seekers = {"https://a.example"};
+  node.membership.start(Founding::kInTheEnd);
+  node.loop.run_for(std::chrono::minutes(8));
+  EXPECT_FALSE(node.membership.is_member());
+  node.loop.run_for(std::chrono::minutes(4));
+  EXPECT_TRUE(node.membership.is_member());
+  node.stop();
+}
+
+// Members of a ring that lives are no reason.
+TEST(AfterAPowerCut, WhereNobodyElseLooksForTheRingThoseWhoLetNobodyInAreWaitedFor) {
+  NodeAmongScripts node({real_contact(0)});
+  node.known = {real_contact(1)};
+  node.peers[real_contact(1).id] = {};
+  node.membership.start(Founding::kInTheEnd);
+  node.loop.run_for(std::chrono::hours(1));
+  EXPECT_FALSE(node.membership.is_member());
+  node.stop();
+}
+
 // The node was cut off, and is no more.
 TEST(AfterAPowerCut, WhoTurnsUpAfterLongIsWaitedForAsLong) {
   NodeAmongScripts node({real_contact(0)});
