@@ -162,7 +162,7 @@ const Manager::Use* Manager::obstacle(Resource resource, const Spender& spender,
   if (of_group != nullptr) return of_group;
   const auto full_for_asker = [&](const std::string& asked, std::uint64_t most) -> const Use* {
     if (spender.asker.empty() || asked.empty() || most == 0) return nullptr;
-    const std::uint64_t part = std::max<std::uint64_t>(1, most / kAskersMin);
+    const std::uint64_t part = most - most / kLeftForOthers;
     return full(account.askers, of_asker(asked, spender), part);
   };
   if (const Use* use = full_for_asker(spender.each, limit.each * factor)) return use;

@@ -26,7 +26,7 @@ namespace tagring::budget {
 enum class Resource : std::uint8_t {
   kConnections,   // open, that came in
   kArrivals,      // connections begun, each of which costs a TLS handshake
-  kBodies,        // bytes of requests that are being read or dealt with, and of answers not taken yet
+  kBodies,        // bytes of requests that are being read or dealt with, and of large answers not taken yet
   kLoop,          // microseconds of the thread that deals with all requests, by who makes them
   kDatabase,      // the same of the database's
   kReads,         // requests of the client API, by the reader's address
@@ -87,7 +87,7 @@ class Manager {
  public:
   static constexpr unsigned kReservedPercent = 25;  // of each total, for those who are known
   static constexpr unsigned kKnownFactor = 8;       // so many times what strangers have, each
-  static constexpr unsigned kAskersMin = 3;         // it takes so many to use up what one host is asked
+  static constexpr unsigned kLeftForOthers = 3;     // one asker leaves a third of what a host may be asked
   static constexpr Duration kKnownFor = std::chrono::hours(24);
 
   Manager(const Budgets& budgets, Clock& clock) : budgets_(budgets), clock_(clock) {}

@@ -78,7 +78,7 @@ class RemoteKeys {
     bool over = false;
     std::optional<IpAddress> asker;  // empty: somebody here
     Spent spent;
-    bool refused = false;  // by a budget: nobody was asked
+    bool refused = false;  // by a budget, and not to be had where the asker stands: says nothing of the key
   };
   Task<Result<KeyOwner>> fetch_once(std::string key_id, std::optional<IpAddress> asker, Spent* spent);
   Task<Result<KeyOwner>> fetch(std::string key_id, std::shared_ptr<Flight> flight);

@@ -65,7 +65,7 @@ constexpr std::array kOfNode = {
     Metric{"connections_refused_total", "counter", "budget.connections.refused",
            "Times that somebody had as many connections as they may"},
     Metric{"bodies_bytes", "gauge", "budget.bodies.used",
-           "Bytes of requests that are read or dealt with, and of answers until they are taken"},
+           "Bytes of requests that are read or dealt with, and of large answers until they are taken"},
     Metric{"bodies_refused_total", "counter", "budget.bodies.refused",
            "Times that somebody had as many bytes under way as they may"},
     Metric{"key_fetches_refused_total", "counter", "budget.key_fetches.refused",

@@ -29,6 +29,7 @@ namespace {
 using boost::system::error_code;
 constexpr const char* kStrictTransport = "max-age=86400";  // of HSTS (RFC 6797): a day
 constexpr const char* kRetryAfter = "10";                  // seconds, where there is no room for a body
+constexpr std::size_t kSmallAnswer = 32U << 10U;           // bytes: no more than a connection has for TLS
 
 bool only_reads(const HttpRequest& request) { return request.method == "GET" || request.method == "HEAD"; }
 
@@ -312,8 +313,9 @@ Task<bool> HttpSession::serve_one(std::shared_ptr<Session> self) {
     if (may_compress) compress(response);
   }
   // It is kept here until it is taken, for which there is as much time as for a request. Whoever is refused
-  // it may have lost it on the way as well.
-  incoming.share = share_of(incoming.asker, to_head ? 0 : response.body.size());
+  // it may have lost it on the way as well. Of small ones there are no more than connections.
+  const std::size_t kept = to_head ? 0 : response.body.size();
+  incoming.share = share_of(incoming.asker, kept > kSmallAnswer ? kept : 0);
   if (!incoming.share.is_granted())
     response = HttpResponse{.status = 503, .headers = {{"Retry-After", kRetryAfter}}, .body = {}};
   const bool more = incoming.keep_alive && !service_->is_stopping;

@@ -122,7 +122,7 @@ TEST_F(RemoteKeysTest, WhatABudgetRefusesSaysNothingOfTheKey) {
 TEST_F(RemoteKeysTest, WhoWaitsForAKeyThatAnotherMayHaveNoMoreOfHasItFetched) {
   const std::string actor = "https://a.example/u";
   join(actor);
-  budget.count(budget::Resource::kKeyHosts, budget.who("a.example").on_behalf_of(budget.who(greedy)), 3);
+  budget.count(budget::Resource::kKeyHosts, budget.who("a.example").on_behalf_of(budget.who(greedy)), 7);
   servers.pause = [this]() -> Task<void> { return clock.sleep_until(clock.now() + std::chrono::seconds(2)); };
   std::vector<Task<Result<KeyOwner>>> questions;
   questions.push_back(ask_for(actor, greedy, Duration(0)));
