@@ -103,10 +103,11 @@ Task<HttpResponse> Front::bring(HttpRequest request) {
   auto ask = [this, &request, &checked]() -> Task<Result<HttpResponse>> {
     return ask_core(request, *checked);
   };
-  // While no core answers nobody waits for what was asked of the one that is lost.
-  const bool may_wait = core_.answers() && !may_be_streamed(request);
+  const std::string core = core_.place();
+  const auto is_lost = [this, core] { return !core_.answers() || core_.place() != core; };
+  const bool may_wait = !is_lost() && !may_be_streamed(request);
   Result<HttpResponse> answer =
-      may_wait ? co_await kept_.answer(core_.place(), request, ask) : co_await ask();
+      may_wait ? co_await kept_.answer(core, request, ask, is_lost) : co_await ask();
   if (!answer && answer.error().code == ErrorCode::kInvalid) co_return error_response(answer.error());
   if (!answer) {
     ++unanswered_;

@@ -57,17 +57,23 @@ Task<void> Fronts::send_on(HttpCall call, Passing* passing) {
   passing->done.ring();
 }
 
-// One that takes its leave ends what it has begun.
+// One that takes its leave ends what it has begun. Silent is who still is after a second look: what came
+// while this process stood still is heard first.
 Task<void> Fronts::miss(std::string place, Passing* passing) {
-  while (!passing->answer) {
+  for (bool was_silent = false; !passing->answer;) {
     const auto known = fronts_.find(place);
     if (known == fronts_.end()) co_return;
-    const Instant silent = known->second.heard + kLostAfter;
-    co_await passing->done.wait_until(silent);
+    const Instant next = was_silent ? clock_.now() + kSecondLook : known->second.heard + kLostAfter;
+    co_await passing->done.wait_until(next);
     const auto found = fronts_.find(place);
-    if (passing->answer || found == fronts_.end() || !is_silent(found->second)) continue;
-    passing->answer = fail(ErrorCode::kUnavailable, "it is silent");
-    passing->tasks.cancel();
+    if (passing->answer || found == fronts_.end()) continue;
+    // Who cannot write tells fronts so, and hears less of them.
+    const bool silent = is_silent(found->second) && options_.can_write();
+    if (silent && was_silent) {
+      passing->answer = fail(ErrorCode::kUnavailable, "it is silent");
+      passing->tasks.cancel();
+    }
+    was_silent = is_silent(found->second);
   }
 }
 

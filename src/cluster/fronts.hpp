@@ -58,6 +58,7 @@ class Fronts final : public federation::Couriers {
  private:
   // A front says each two seconds that it is there.
   static constexpr Duration kLostAfter{7'000};
+  static constexpr Duration kSecondLook{1'000};
   static constexpr Duration kForgottenAfter = std::chrono::hours(24);
   static constexpr Duration kAnswersWithin{5'000};
   static constexpr std::size_t kMost = 1'000;

@@ -73,13 +73,18 @@ void KeptAnswers::drop_old() {
   });
 }
 
-Task<Result<HttpResponse>> KeptAnswers::answer(std::string core, const HttpRequest& request, Ask ask) {
+Task<Result<HttpResponse>> KeptAnswers::answer(std::string core, const HttpRequest& request, Ask ask,
+                                               std::function<bool()> is_lost) {
   if (!is_for_everybody(request)) co_return co_await ask();
   std::string key = key_of(std::move(core), request);
   auto found = entries_.find(key);
   if (found != entries_.end() && found->second->is_asked) {
     const std::shared_ptr<Entry> awaited = found->second;
-    co_await awaited->ready.wait_until(clock_.now() + kWaitMost);
+    const Instant end = clock_.now() + kWaitMost;
+    while (awaited->is_asked && clock_.now() < end && !is_lost()) {
+      const Instant next = std::min(end, clock_.now() + kLook);
+      co_await awaited->ready.wait_until(next);
+    }
     found = entries_.find(key);
   }
   if (found != entries_.end() && clock_.now() < found->second->until) {

@@ -26,14 +26,16 @@ class KeptAnswers {
 
   // The answer to a request: one that is there, or that of `ask`, for which all wait who ask the same
   // meanwhile. Kept is what the core has marked so (kKeepField). `core`: where that is, since nobody waits
-  // for what another one was asked, which may hang.
-  [[nodiscard]] Task<Result<HttpResponse>> answer(std::string core, const HttpRequest& request, Ask ask);
+  // for what another one was asked, which may hang, nor for this one once it `is_lost`.
+  [[nodiscard]] Task<Result<HttpResponse>> answer(std::string core, const HttpRequest& request, Ask ask,
+                                                  std::function<bool()> is_lost);
 
  private:
   static constexpr Duration kFor{1'000};
   static constexpr std::size_t kMost = 2'000;
   static constexpr std::size_t kBytesMost = 64U << 20U;
   static constexpr Duration kWaitMost{30'000};
+  static constexpr Duration kLook{500};  // whether the core is lost
   struct Entry {
     Entry(Clock& clock, const Executor& executor) : ready(clock, executor) {}
     queues::Alarm ready;

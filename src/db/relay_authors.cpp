@@ -18,7 +18,8 @@ Result<std::uint64_t> count_put_off_of(Connection& db, const std::string& domain
   for (;;) {
     TRY(const bool more, row.step());
     if (!more) return found;
-    if (ring::domain_of(host_of(row.text(0))) == domain) found += row.number(1);
+    if (row.view(0).contains(domain) && ring::domain_of(host_of(row.text(0))) == domain)
+      found += row.number(1);
   }
 }
 
@@ -175,8 +176,9 @@ Task<Result<std::vector<delivery::PublishedPost>>> SqliteRelayStore::put_off_unt
                                                                                    std::size_t limit) {
   return database_.read([now, limit](Connection& db) -> Result<std::vector<delivery::PublishedPost>> {
     return all_rows<delivery::PublishedPost>(
-        db.query("SELECT uri, author, published, tags FROM put_off WHERE due <= ? OR due > ?"
-                 " ORDER BY due, seq LIMIT ?",
+        // What is due too far ahead was put off by a clock that was wrong.
+        db.query("SELECT uri, author, published, tags FROM put_off WHERE due <= ?1 OR due > ?2"
+                 " ORDER BY CASE WHEN due > ?2 THEN 0 ELSE due END, seq LIMIT ?3",
                  now, now + kPutOffFor, limit),
         [](const Statement& row) {
           return delivery::PublishedPost{row.text(0), row.text(1), row.time(2), split_tags(row.view(3))};

@@ -236,7 +236,10 @@ Check Doctor::judge_clock(const Said& said) {
 Check Doctor::judge_source(const Said& said) const {
   const IpAddress& own = patient_.config.address;
   std::string elsewhere;
+  std::string other_way;  // by the other version of IP, which says nothing
   for (const auto& [origin, seen] : said) {
+    if (seen.you && seen.you->is_v4() != own.is_v4())
+      other_way = fmt::format("{} sees it come from {}", origin, seen.you->text());
     if (!seen.you || seen.you->is_v4() != own.is_v4()) continue;
     if (seen.you->prefix64() == own.prefix64())
       return well("source", fmt::format("{} sees this node come from {}", origin, seen.you->text()));
@@ -244,11 +247,15 @@ Check Doctor::judge_source(const Said& said) const {
     elsewhere += fmt::format("{}{} sees this node come from {}", elsewhere.empty() ? "" : "; ", origin,
                              seen.you->text());
   }
+  if (elsewhere.empty() && !other_way.empty())
+    return well("source",
+                fmt::format("{}; by the IP version of node.address nobody has been called", other_way));
   if (elsewhere.empty()) return well("source", "no other node has said from where this one comes");
   return bad("source",
              fmt::format("{}, and not from {}: neighbours take it for a stranger", elsewhere, own.text()),
              "have its connections come from node.address, or its /64: name that in network.source if this "
-             "machine has it, else have the router that has it write it (docs/scaling.md)");
+             "machine has it, else have the router that has it write it (docs/scaling.md); if only one of "
+             "several sees it so, what stands in front of that one hides who comes");
 }
 
 // A forwarder that is not known hides who comes: then all visitors share the limits of one.
@@ -400,12 +407,14 @@ void Doctor::note_answer(const std::vector<delivery::TagEvent>& events,
     if (event.op != delivery::Op::kAdd) continue;
     const auto found = refused.find({event.uri, event.tag});
     const Error* why = found == refused.end() ? nullptr : found->second;
-    if (why != nullptr && is_no_fault(why->code)) continue;
     const std::string host = host_of(event.author);
     if (!posts_.contains(host)) make_room(posts_, kHostsMax);
     Posts& posts = posts_[host];
     const WallTime now = clock_.wall_now();
     const WallTime published = std::min(event.published, now);
+    if (why != nullptr && is_no_fault(why->code)) continue;
+    // It is sent again, and says nothing until then.
+    if (why != nullptr && why->code == ErrorCode::kBusy && now - published < kHourly) continue;
     if (why == nullptr) {
       posts.taken = now;
       posts.newest_taken = std::max(posts.newest_taken, published);

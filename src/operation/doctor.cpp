@@ -30,8 +30,7 @@ using health::Checks;
 
 // Files that the node's user may not read, if that is not who asks: root may read all. Nobody else may read
 // those with tokens, or the node does not start.
-std::optional<health::Check> unreadable(std::string name, const config::Config& config,
-                                        const std::string& file) {
+std::optional<health::Check> unreadable(const config::Config& config, const std::string& file) {
   std::vector<std::string> files = {file};
   if (!config.is_plain()) files.insert(files.end(), {config.certificate, config.key});
   if (!config.ca_file.empty()) files.push_back(config.ca_file);
@@ -64,7 +63,7 @@ std::optional<health::Check> unreadable(std::string name, const config::Config& 
         "chgrp to the node's group and chmod 640, the folders above too; for certbot's files there is "
         "/usr/share/tagring/certbot-hook (docs/proxy.md)");
   if (found.empty()) return std::nullopt;
-  return health::bad(std::move(name), fmt::format("{}", fmt::join(found, "; ")),
+  return health::bad("readable", fmt::format("{}", fmt::join(found, "; ")),
                      fmt::format("{}", fmt::join(mends, "; ")));
 }
 
@@ -108,7 +107,7 @@ json::object examine(const client::ControlOptions& options) {
     Checks found = look_without_node(*config, options.config);
     if (front) std::erase_if(found, [](const health::Check& check) { return check.name == "disk"; });
     checks.insert(checks.end(), found.begin(), found.end());
-    if (const auto files = unreadable("readable", *config, options.config)) checks.push_back(*files);
+    if (const auto files = unreadable(*config, options.config)) checks.push_back(*files);
     const Checks of_others =
         front ? Checks{machine::judge(*front)} : look_for_node(*config, answer.error().message);
     checks.insert(checks.end(), of_others.begin(), of_others.end());
@@ -123,7 +122,7 @@ json::object examine(const client::ControlOptions& options) {
   Checks next;
   const health::Check now = machine::look_at_certificate(*config, net::system_wall_now());
   if (!now.ok && is_well) next.push_back(health::bad("next start", now.detail, now.what_to_do));
-  if (const auto files = unreadable("next start", *config, options.config)) next.push_back(*files);
+  if (const auto files = unreadable(*config, options.config)) next.push_back(*files);
   const json::object of_next = health::to_json(next);
   json::for_each(json::find(of_next, "checks"), [&](const json::value& check) { list.push_back(check); });
   all["ok"] = is_well && next.empty();

@@ -114,11 +114,10 @@ Task<Result<Consents::Profile>> Consents::profile(std::string author) {
     CO_TRY(profile, co_await fetch(author));
   }
   CO_TRY(const std::optional<delivery::Consent> before, co_await known(author));
-  if (before && is_kept) {
-    // Whoever fetched it may not be through with what it withdraws.
-    CO_TRY_VOID(co_await learn(profile->actor.id, read(profile->actor), profile->as_of));
-  } else if (before) {
-    CO_TRY_VOID(co_await learn(*profile));
+  if (before) {
+    // Whoever fetched one that was kept may not be through with what it withdraws.
+    CO_TRY_VOID(co_await learn(author, read(profile->actor), profile->as_of));
+    if (!is_kept) CO_TRY_VOID(co_await look_later(author, kLifetime));
   }
   co_return *std::move(profile);
 }
@@ -293,7 +292,9 @@ Task<void> Consents::look_was_in_vain(delivery::ProfileLook due, Duration wait, 
 // --- what follows from it ----------------------------------------------------------------------------------
 
 Task<Result<void>> Consents::learn(Profile profile) {
+  CO_TRY(const std::optional<delivery::Consent> before, co_await known(profile.actor.id));
   CO_TRY_VOID(co_await learn(profile.actor.id, read(profile.actor), profile.as_of));
+  if (before) co_return Result<void>();  // is looked at every few days
   co_return co_await look_later(std::move(profile.actor.id), kLifetime);
 }
 

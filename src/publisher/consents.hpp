@@ -78,8 +78,8 @@ class Consents {
     fediverse::RemoteActor actor;
     Instant as_of;  // it says what held at some time since then
   };
-  // Takes it from a profile that was fetched just now, and looks again as ask() does. Durable when it
-  // completes: what the author has withdrawn is owed to the owners.
+  // Takes it from a profile that was fetched just now. Where nothing was known of the author, it looks again
+  // as ask() does. Durable when it completes: what the author has withdrawn is owed to the owners.
   [[nodiscard]] Task<Result<void>> learn(Profile profile);
   // What the author's server has signed just now: no copy that was fetched, or may be, from before that
   // counts more, also after a restart. Of two such statements the older may come last; so within kLifetime

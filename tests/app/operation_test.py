@@ -325,9 +325,9 @@ def the_next_start_cannot_read(network):
     code, _, checks = doctor(network, 0)
     shutil.chown(data, "root")
     network.config_file(0).write_text(text)
-    check("doctor sees what the next start cannot read", code == 1 and "rings" in checks and f"nobody may not read {token}" in checks.get("next start", {}).get("detail", ""), checks)
+    check("doctor sees what the next start cannot read", code == 1 and "rings" in checks and f"nobody may not read {token}" in checks.get("readable", {}).get("detail", ""), checks)
     _, _, checks = doctor(network, 0)
-    check("and says nothing of it where it can", "rings" in checks and "next start" not in checks, checks)
+    check("and says nothing of it where it can", "rings" in checks and "readable" not in checks, checks)
 
 
 def renewed_while_the_node_starts(network):

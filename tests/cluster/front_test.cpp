@@ -479,6 +479,34 @@ TEST_F(FrontTest, WhoAsksAfterACoreHasGoneSilentDoesNotWaitForWhatItWasAsked) {
   EXPECT_THAT(statuses, SizeIs(3));
 }
 
+TEST_F(FrontTest, WhoWaitsForWhatALostCoreWasAskedAsksTheNextOne) {
+  Fronts others{{.place = kOtherCore, .secret = Secret(identity.key)}, inside, core_budget, clock, log};
+  inside.listeners[kOtherCore] = [this, &others](HttpRequest request) {
+    return others.answer(std::move(request), [this](HttpRequest one) { return answer(std::move(one)); });
+  };
+  inside.listeners[kCore] = [this](HttpRequest request) -> Task<HttpResponse> {
+    const Instant over = clock.now() + std::chrono::seconds(request.target == kFrontPath ? 2 : 30);
+    co_await clock.sleep_until(over);
+    HttpResponse refused = error_response({ErrorCode::kUnavailable, "stopping"});
+    co_return refused;
+  };
+  std::vector<int> statuses;
+  TaskGroup readers(loop.executor(kOwner));
+  readers.spawn("reader", read("/tags/cats", &statuses));
+  readers.spawn("reader", read("/tags/cats", &statuses));
+  run(front.get_in_touch());
+  core_is = kOtherCore;
+  run(front.get_in_touch());
+  const auto pause = [this]() -> Task<void> {
+    const Instant later = clock.now() + std::chrono::seconds(1);
+    co_await clock.sleep_until(later);
+  };
+  run(pause());
+  EXPECT_THAT(statuses, SizeIs(1)) << "the one that had not asked";
+  run(readers.join());
+  EXPECT_THAT(statuses, SizeIs(2));
+}
+
 // --- what the core has sent --------------------------------------------------------------------------------
 
 class CallsOfACore : public FrontTest {
