@@ -14,6 +14,11 @@
 #include "http/url.hpp"
 
 namespace tagring::audit {
+namespace {
+
+constexpr Duration kYear = std::chrono::days(365);
+
+}  // namespace
 
 // This node's own word on whether a post of its instances stands, and its date. Not of one under a hashtag
 // that came, or came back, a moment ago: that may be on its way still.
@@ -76,7 +81,7 @@ void Judge::judge_absence(const Statement& statement, AuditedPost* post, Report*
     const bool is_of_part =
         !promises.empty() ||
         (post->published_here && partitions_of(hints_, head.partition.tag, statement.uri).size() == 1);
-    if (head.at - statement.date < kKeptFor && is_of_part)
+    if (head.at - statement.date < kYear && is_of_part)
       report->find("let_go_early", part.first, statement.uri,
                    fmt::format("{} let {} go to make room, as all of #{} before {}", part.first,
                                statement.uri, head.partition.tag.canonical(), to_rfc3339(head.kept_from)));

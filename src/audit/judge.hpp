@@ -24,8 +24,6 @@ class Judge {
  public:
   // What a relay took shorter ago may still be on its way to the storage owners.
   static constexpr Duration kGrace = std::chrono::minutes(10);
-  // Only who has no room lets go of a post before (paper §5.7).
-  static constexpr Duration kKeptFor = std::chrono::days(365);
 
   Judge(const redundancy::StorageHints& hints, delivery::Store& store, Receipts& receipts, HttpClient& http,
         const Clock& clock)

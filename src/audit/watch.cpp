@@ -50,13 +50,9 @@ bool Watch::is_contradiction(std::set<PostState> said) {
 }
 
 // The owners of a part do not say the same of a post, or nobody has it, or says that one was removed which is
-// published here. Who took it down shows why. And who let it go says so: that is so of all only where the
-// hashtag outgrew them all, or of posts that are old enough.
+// published here. Who took it down shows why, and who let it go says so.
 Task<bool> Watch::is_amiss(Sample sample) {
   std::vector<std::set<PostState>> said_of_all(sample.uris.size());
-  std::set<std::size_t> let_go;
-  const bool is_let_go_early =
-      sample.own && sample.hour > storage::hour_of(clock_.wall_now() - Judge::kKeptFor);
   bool amiss = false;
   for (const unsigned partition : sample.partitions) {
     std::vector<std::set<PostState>> said(sample.uris.size());
@@ -67,16 +63,12 @@ Task<bool> Watch::is_amiss(Sample sample) {
       if (!owner) continue;
       const Result<OwnerAnswer> answer =
           co_await questions_.ask(*owner, sample.tag, partition, sample.hour, sample.uris);
-      if (!answer) continue;
-      const bool lets_go = storage::hour_of(answer->head.kept_from) >= sample.hour;
+      if (!answer || storage::hour_of(answer->head.kept_from) >= sample.hour) continue;
       for (std::size_t i = 0; i < said.size(); ++i) {
-        const PostState state = answer->states[i];
-        if (state == PostState::kTakenDown)
+        if (answer->states[i] == PostState::kTakenDown)
           amiss = amiss || !answer->notices.contains(sample.uris[i]);
-        else if (lets_go && state == PostState::kAbsent)
-          let_go.insert(i);
         else
-          said[i].insert(state);
+          said[i].insert(answer->states[i]);
       }
     }
     for (std::size_t i = 0; i < said.size(); ++i) {
@@ -89,7 +81,6 @@ Task<bool> Watch::is_amiss(Sample sample) {
   for (std::size_t i = 0; i < said_of_all.size(); ++i) {
     const std::set<PostState>& said = said_of_all[i];
     if (said == std::set{PostState::kAbsent}) co_return true;
-    if (said.empty() && is_let_go_early && let_go.contains(i)) co_return true;
     if (said.contains(PostState::kRemoved) || said.contains(PostState::kCorrected))
       removed.push_back(sample.uris[i]);
   }

@@ -32,7 +32,7 @@ void DayAuthors::note_tags(const std::string& uri, const std::string& author,
     if (posts.empty()) ++count_;
     if (posts.size() == kPostsMax) posts.pop_back();
     posts.push_back(&post);
-    note(host_of(author), tag, author);
+    if (there_[{host_of(author), tag}].insert(crypto::hash64(author)).second) ++count_;
   }
 }
 
@@ -63,11 +63,7 @@ std::set<std::string> DayAuthors::ways(const std::vector<std::string>& tags) con
 
 void DayAuthors::came_to(const std::string& host, const std::string& tag, const std::string& author) {
   begin_day();
-  note(host, tag, author);
-}
-
-void DayAuthors::note(const std::string& host, const std::string& tag, const std::string& author) {
-  if (count_ < kMax && there_[{host, tag}].insert(crypto::hash64(author)).second) ++count_;
+  there_[{host, tag}].insert(crypto::hash64(author));
 }
 
 bool DayAuthors::has_room(const Place& place, const std::string& author, std::size_t most) const {
@@ -82,7 +78,8 @@ bool DayAuthors::has_room(const Place& place, const std::string& author, std::si
         });
     if (was_got) authors.insert(hash);
   });
-  return authors.contains(crypto::hash64(author)) || authors.size() < most;
+  if (authors.contains(crypto::hash64(author))) return true;
+  return count_ < kMax && authors.size() < most;
 }
 
 }  // namespace tagring::budget

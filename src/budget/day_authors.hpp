@@ -17,7 +17,8 @@ namespace tagring::budget {
 
 class DayAuthors {
  public:
-  // Authors under hashtags, and posts, that are remembered; of a day with more, the rest is not counted.
+  // Authors under hashtags, and posts, that are remembered of what comes live on a day. Of a day with more
+  // the rest is not known, and no more authors have room.
   static constexpr std::size_t kMax = 200'000;
   // Posts of one author under one hashtag: of more the last one stands for those after the others.
   static constexpr std::size_t kPostsMax = 64;
@@ -37,6 +38,7 @@ class DayAuthors {
   void came(const Came& post);
   // These are hashtags of a post that comes live, or has come.
   void note_tags(const std::string& uri, const std::string& author, const std::vector<std::string>& tags);
+  // This node sends it there, and knows how much that is.
   void came_to(const std::string& host, const std::string& tag, const std::string& author);
   // Under which hashtags posts entered the feed today that are under one of these.
   [[nodiscard]] std::set<std::string> ways(const std::vector<std::string>& tags) const;
@@ -53,7 +55,6 @@ class DayAuthors {
  private:
   [[nodiscard]] WallTime today() const;
   void begin_day();
-  void note(const std::string& host, const std::string& tag, const std::string& author);  // of that day
   // visit(author, hashtag by which a post of theirs entered the feed, and where) for all posts under the tag.
   template <class Visit>
   void visit(const std::string& tag, Visit visit) const;

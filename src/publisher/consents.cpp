@@ -117,7 +117,9 @@ Task<Result<Consents::Profile>> Consents::profile(std::string author) {
   if (before) {
     // Whoever fetched one that was kept may not be through with what it withdraws.
     CO_TRY_VOID(co_await learn(author, read(profile->actor), profile->as_of));
-    if (!is_kept) CO_TRY_VOID(co_await look_later(author, kLifetime));
+    if (!is_kept) {
+      CO_TRY_VOID(co_await look_later(author, kLifetime));
+    }
   }
   co_return *std::move(profile);
 }

@@ -89,8 +89,7 @@ Task<Result<std::vector<StorageRedundancy::Report>>> StorageRedundancy::reports(
   co_return all;
 }
 
-// --- as coordinator
-// ---------------------------------------------------------------------------------------------
+// --- as coordinator ----------------------------------------------------------------------------------------
 
 // Makes the next version of what the owners at rest agree on, if that still is what the decision rests on.
 Task<Result<void>> StorageRedundancy::change(Tag tag, Change change, std::uint64_t from_version) {
@@ -98,6 +97,10 @@ Task<Result<void>> StorageRedundancy::change(Tag tag, Change change, std::uint64
   redundancy::StorageSet latest = kept_.of(tag);
   unsigned widest = latest.read_factor;
   for (const Report& report : at_rest) {
+    // One that lies may name any. Where the ring has shrunk most of them rightly have such a set.
+    const auto have = std::ranges::count_if(
+        at_rest, [&](const Report& other) { return !redundancy::supersedes(report.set, other.set); });
+    if (!has_room(report.set) && 2 * have <= std::ssize(at_rest)) continue;
     widest = std::max(widest, report.set.read_factor);
     if (redundancy::supersedes(report.set, latest)) latest = report.set;
   }
@@ -335,9 +338,11 @@ Task<void> StorageRedundancy::confirm(Tag tag) {
   if (!at_rest || kept_.of(tag) != set) co_return;
   std::ranges::sort(*at_rest, redundancy::supersedes, &Report::set);
   const std::size_t own = kept_.stands_at(tag, kept_.at_rest()) ? 1 : 0;
-  if (at_rest->size() <= own) co_return;
+  // One alone is no majority against who makes the sets.
+  if (at_rest->size() < own + (is_coordinator(tag) ? 2 : 1)) co_return;
   // If that is an earlier one, this node's is before it.
   const redundancy::StorageSet of_most = (*at_rest)[own + (at_rest->size() - own - 1) / 2].set;
+  if (redundancy::supersedes(of_most, set)) co_await kept_.adopt(of_most);
   if (!redundancy::supersedes(set, of_most)) co_return;
   const Result<void> forgotten = co_await kept_.forget(set);
   confirmed_.erase(tag);

@@ -115,7 +115,7 @@ class StorageRedundancy {
   std::map<Tag, std::uint64_t> swept_;  // the version for which that is done
   std::map<Tag, Told> told_;
   std::map<Tag, std::uint64_t> made_;  // the version that this node has made
-  std::map<Tag, Instant> confirmed_;   // when owners at rest were asked for what others coordinate
+  std::map<Tag, Instant> confirmed_;   // when owners at rest were asked whether they keep it
   std::optional<Tag> confirmed_last_;
   std::set<Tag> busy_;     // hashtags that are being changed
   std::set<Tag> merging_;  // of which this node is taking something up

@@ -171,20 +171,6 @@ TEST(Watch, WhoTakesPostsDownShowsWhyOrTheHashtagIsAudited) {
   }
 }
 
-TEST(Watch, WhereAllOwnersLetPostsGoBeforeTheYearIsOverTheHashtagIsAudited) {
-  WatchRun run(8, /*drops=*/false);
-  World& world = run.world();
-  world.loop.run_for(std::chrono::minutes(1));
-  for (const std::size_t owner : run.owners()) {
-    const auto left =
-        world.await(world.history_store(owner).let_go(Tag::from_canonical(kTag), 1'000, WallTime::max()),
-                    std::chrono::seconds(10));
-    ASSERT_TRUE(left && *left);
-  }
-  world.loop.run_for(std::chrono::minutes(50));
-  EXPECT_GT(audits_of_all(world, "made"), 0);
-}
-
 // A new owner has only heard of what others were told, and signs nothing of it.
 TEST(Watch, OwnersThatObeyMaySayThatAPostIsRemovedOrNothingOfIt) {
   using audit::Watch;
