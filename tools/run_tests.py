@@ -148,7 +148,7 @@ def check_suites():
 
 def process_suites():
     """Those that mostly wait, the longest first."""
-    options = {"needs": "release", "waits": True}
+    options = {"needs": "release", "waits": True, "limit": 1800}  # beside the compiler, and what else waits
     found = [python(f"{folder}/{test.stem}", test, **options) for folder in ["cluster", "abuse", "page", "package", "app"]
              for test in sorted((ROOT / "tests" / folder).glob("*_test.py"))]
     found.sort(key=lambda suite: suite.name != "cluster/namespaces_test")
@@ -175,7 +175,7 @@ def fresh_suites():
     """Worlds, rings and faults of real nodes that nobody has seen, and one ring that all have."""
     seed = fresh_seed()
     print(f"worlds, rings and faults from seed {seed}; to repeat them: TAGRING_SEED={seed}")
-    yield python(f"cluster/faults of seed {seed}", "tests/cluster/faults_check.py", "--seed", str(seed), needs="release", waits=True)
+    yield python(f"cluster/faults of seed {seed}", "tests/cluster/faults_check.py", "--seed", str(seed), needs="release", waits=True, limit=1800)
     for first in [1, seed]:
         yield program(f"ring {first}, 5 million events", [TAGRING, "sim", "ring", "--nodes", "24", "--events", "5000000", "--seed", str(first)],
                       needs="release", single=True)
