@@ -41,8 +41,7 @@ Task<std::optional<Authenticator::Signer>> Authenticator::signer_known(Claims cl
 Task<Result<Authenticator::Signer>> Authenticator::signer_fetched(signatures::SignatureClaim claim,
                                                                   Asked asked) {
   const bool refresh = actors_.known(claim.key_id) != nullptr;
-  RemoteKeys::Spent spent;
-  Result<KeyOwner> owner = co_await actors_.owner_of_key(claim.key_id, refresh, asked.peer, &spent);
+  Result<KeyOwner> owner = co_await actors_.owner_of_key(claim.key_id, refresh, asked.peer);
   const KeyOwner* former = owner ? nullptr : actors_.former(claim.key_id);
   const bool is_gone = former != nullptr && owner.error().code == ErrorCode::kNotFound;
   if (is_gone && asked.gone == Gone::kTaken) owner = *former;
@@ -50,7 +49,6 @@ Task<Result<Authenticator::Signer>> Authenticator::signer_fetched(signatures::Si
     co_return fail(owner.error().code, "cannot fetch the key " + claim.key_id + ": " + owner.error().message);
   const bool genuine = co_await is_genuine(claim, owner->key, std::move(asked.checked));
   if (!genuine) co_return fail(ErrorCode::kDenied, "the signature does not fit the key " + claim.key_id);
-  actors_.give_back(spent);
   Authentic authentic{std::move(owner->actor), claim.signed_at, claim.covers(kSynchronization), is_gone};
   co_return Signer{std::move(authentic), std::move(claim), std::move(owner->key)};
 }

@@ -27,18 +27,10 @@ Task<Result<std::string>> RemoteKeys::document(std::string url, std::shared_ptr<
   if (flight->asker) host = host.on_behalf_of(budget_.who(*flight->asker));
   const auto may_ask = [this, host, flight] {
     flight->refused = budget_.take(budget::Resource::kKeyHosts, host) > Duration::zero();
-    if (!flight->refused) flight->spent.push_back(host);
     return !flight->refused;
   };
   Result<std::string> body = fail(ErrorCode::kUnavailable, "");
   if (may_ask()) body = co_await client_.fetch_body(url, may_ask);
-  // Strangers name whom they like, but come from addresses of their own: only who stands at one is asked.
-  if (flight->refused && flight->asker) {
-    int left = 4;  // the document, somewhere else, in another form
-    body = co_await client_.fetch_body(url, [&left] { return --left > 0; }, flight->asker->prefix64());
-    flight->refused =
-        !body && (body.error().code == ErrorCode::kUnavailable || body.error().code == ErrorCode::kTimedOut);
-  }
   if (flight->refused)
     co_return fail(ErrorCode::kUnavailable,
                    "too many keys of " + host_of(url) + " at once; send again later");
@@ -123,8 +115,7 @@ void RemoteKeys::forget(std::map<std::string, Entry>::iterator entry) {
   cache_.erase(entry);
 }
 
-Task<Result<KeyOwner>> RemoteKeys::fetch_once(std::string key_id, std::optional<IpAddress> asker,
-                                              Spent* spent) {
+Task<Result<KeyOwner>> RemoteKeys::fetch_once(std::string key_id, std::optional<IpAddress> asker) {
   const Instant deadline = clock_.now() + kFlightTime;
   for (auto under_way = flights_.find(key_id); under_way != flights_.end();
        under_way = flights_.find(key_id)) {
@@ -156,12 +147,7 @@ Task<Result<KeyOwner>> RemoteKeys::fetch_once(std::string key_id, std::optional<
   const Landing landing{*this, key_id, *flight};
   flight->owner = co_await fetch(key_id, flight);
   if (!flight->refused) remember(key_id, *flight->owner);
-  if (spent != nullptr) *spent = flight->spent;
   co_return *flight->owner;
-}
-
-void RemoteKeys::give_back(const Spent& spent) {
-  for (const budget::Spender& host : spent) budget_.give_back(budget::Resource::kKeyHosts, host);
 }
 
 bool RemoteKeys::is_recent(const Entry& entry, bool refresh) const {
@@ -172,10 +158,10 @@ bool RemoteKeys::is_recent(const Entry& entry, bool refresh) const {
 }
 
 Task<Result<KeyOwner>> RemoteKeys::owner_of_key(std::string key_id, bool refresh,
-                                                std::optional<IpAddress> asker, Spent* spent) {
+                                                std::optional<IpAddress> asker) {
   const auto it = cache_.find(key_id);
   if (it == cache_.end() || !is_recent(it->second, refresh))
-    co_return co_await fetch_once(std::move(key_id), asker, spent);
+    co_return co_await fetch_once(std::move(key_id), asker);
   if (refresh && it->second.stale)
     co_return fail(ErrorCode::kUnavailable, "the key could not be fetched again; send again later");
   co_return it->second.owner;

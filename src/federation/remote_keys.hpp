@@ -5,7 +5,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "base/runtime.hpp"
 #include "base/workers.hpp"
@@ -36,15 +35,10 @@ class RemoteKeys {
   // `refresh` fetches again, for rotated keys; at most once a minute, however young what is known is.
   // Failures are remembered for a minute too, so that nobody can make us hammer a host; what is known stays
   // so meanwhile, unless its server says that it is not. Who asks for a key that is being fetched waits for
-  // it. `asker`, who sent the request that names the key, pays for a fetch, and so does the host, by what is
-  // put into `spent`: kUnavailable where either has nothing left. But a host that asks for itself, from an
-  // address of its own, is asked whatever others have named there.
-  using Spent = std::vector<budget::Spender>;
+  // it. `asker`, who sent the request that names the key, pays for a fetch, and so does the host, of which
+  // one asker has two thirds: kUnavailable where either has nothing left.
   [[nodiscard]] Task<Result<KeyOwner>> owner_of_key(std::string key_id, bool refresh,
-                                                    std::optional<IpAddress> asker = {},
-                                                    Spent* spent = nullptr);
-  // A signature fitted the key: so much its host wants to be asked, and nobody else could make it grow.
-  void give_back(const Spent& spent);
+                                                    std::optional<IpAddress> asker = {});
   // What is known of a key without asking anybody.
   [[nodiscard]] const KeyOwner* known(const std::string& key_id) const;
   // The owner of a key whose document was there, and is no more: to know them by the last that they say.
@@ -77,10 +71,9 @@ class RemoteKeys {
     std::optional<Result<KeyOwner>> owner;
     bool over = false;
     std::optional<IpAddress> asker;  // empty: somebody here
-    Spent spent;
-    bool refused = false;  // by a budget, and not to be had where the asker stands: says nothing of the key
+    bool refused = false;            // by a budget: nobody was asked
   };
-  Task<Result<KeyOwner>> fetch_once(std::string key_id, std::optional<IpAddress> asker, Spent* spent);
+  Task<Result<KeyOwner>> fetch_once(std::string key_id, std::optional<IpAddress> asker);
   Task<Result<KeyOwner>> fetch(std::string key_id, std::shared_ptr<Flight> flight);
   Task<Result<std::string>> document(std::string url, std::shared_ptr<Flight> flight);
   void remember(const std::string& key_id, const Result<KeyOwner>& owner);

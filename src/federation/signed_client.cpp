@@ -71,8 +71,6 @@ Task<Result<HttpResponse>> SignedClient::signed_call(std::string method, std::st
                                                      Within within) {
   CO_TRY(Url parsed, Url::parse(url));
   HttpCall call(std::move(method), std::move(parsed), within.deadline);
-  call.required_prefix = within.only_at;
-  call.is_for_stranger = within.only_at.has_value();
   call.headers.add("Accept", kAccept);
   if (!body.empty()) call.headers.add("Content-Type", "application/activity+json");
   if (synchronization) call.headers.add(std::string(followers::kHeaderName), std::move(*synchronization));
@@ -113,14 +111,12 @@ Task<Result<HttpResponse>> SignedClient::deliver_as(std::string actor, std::stri
                                  std::move(synchronization), {.deadline = clock_.now() + kTimeout});
 }
 
-Task<Result<std::string>> SignedClient::fetch_body(std::string url, MayAskMore may_ask_more,
-                                                   std::optional<Prefix64> only_at) {
-  CO_TRY(Document document, co_await fetch(std::move(url), std::move(may_ask_more), only_at));
+Task<Result<std::string>> SignedClient::fetch_body(std::string url, MayAskMore may_ask_more) {
+  CO_TRY(Document document, co_await fetch(std::move(url), std::move(may_ask_more)));
   co_return std::move(document.body);
 }
 
-Task<Result<SignedClient::Document>> SignedClient::fetch(std::string url, MayAskMore may_ask_more,
-                                                         std::optional<Prefix64> only_at) {
+Task<Result<SignedClient::Document>> SignedClient::fetch(std::string url, MayAskMore may_ask_more) {
   const Instant asked = clock_.now();
   std::uint64_t requests = 0;
   const auto may_ask = [&] {
@@ -131,8 +127,8 @@ Task<Result<SignedClient::Document>> SignedClient::fetch(std::string url, MayAsk
   for (int redirects = 0; redirects <= kRedirectsMax; ++redirects) {
     if (!hosts_.may_fetch(host_of(url)))
       co_return fail(ErrorCode::kUnavailable, host_of(url) + " asked not to be asked for a while");
-    Result<HttpResponse> answer = co_await signed_call("GET", url, "", identity_.key_id(), std::nullopt,
-                                                       {asked + kTimeout, may_ask, only_at});
+    Result<HttpResponse> answer =
+        co_await signed_call("GET", url, "", identity_.key_id(), std::nullopt, {asked + kTimeout, may_ask});
     if (!answer) {
       // Strangers name whom this node asks, and are told what comes of it: not what its own network knows.
       log_.debug("not_fetched", {{"url", url}, {"because", answer.error().message}});

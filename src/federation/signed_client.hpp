@@ -47,9 +47,7 @@ class SignedClient {
   // A fetch may take several requests: before each but the first `may_ask_more` is asked, if there is one,
   // and where it says no, the fetch ends with kUnavailable.
   using MayAskMore = std::function<bool()>;
-  // With `only_at`, it is asked there or not at all (HttpCall::required_prefix).
-  [[nodiscard]] Task<Result<std::string>> fetch_body(std::string url, MayAskMore may_ask_more = {},
-                                                     std::optional<Prefix64> only_at = {});
+  [[nodiscard]] Task<Result<std::string>> fetch_body(std::string url, MayAskMore may_ask_more = {});
   struct Document {
     std::string body;
     // It says what holds at some time since then. Mastodon answers from a cache of three minutes, whatever
@@ -59,8 +57,7 @@ class SignedClient {
   };
   // No cache is taken to be older than this.
   static constexpr Duration kCachedMax = std::chrono::minutes(5);
-  [[nodiscard]] Task<Result<Document>> fetch(std::string url, MayAskMore may_ask_more = {},
-                                             std::optional<Prefix64> only_at = {});
+  [[nodiscard]] Task<Result<Document>> fetch(std::string url, MayAskMore may_ask_more = {});
   // Delivers an activity. Any HTTP status is a value; see was_accepted. `synchronization` is the value of the
   // header Collection-Synchronization, if there is to be one.
   [[nodiscard]] Task<Result<HttpResponse>> deliver(std::string inbox, std::string body,
@@ -81,7 +78,6 @@ class SignedClient {
   struct Within {
     Instant deadline;
     MayAskMore may_ask = {};
-    std::optional<Prefix64> only_at = {};
   };
   Task<Result<HttpResponse>> signed_call(std::string method, std::string url, std::string body,
                                          std::string key_id, std::optional<std::string> synchronization,

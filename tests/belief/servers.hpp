@@ -23,10 +23,6 @@ class Servers final : public HttpClient {
     ++asked[call.url.text()];
     meanwhile();
     if (pause) co_await pause();
-    const auto place = places.find(call.url.host);
-    if (call.required_prefix && call.is_for_stranger &&
-        (place == places.end() || place->second.prefix64() != *call.required_prefix))
-      co_return fail(ErrorCode::kDenied, "no address that has the required prefix");
     HttpResponse response;
     const auto document = documents.find(call.url.text());
     const auto refused = refusals.find(call.url.text());
@@ -73,10 +69,9 @@ class Servers final : public HttpClient {
   }
 
   std::map<std::string, std::string> documents;
-  std::map<std::string, int> refusals;      // status, by URL
-  std::map<std::string, int> asked;         // by URL
-  std::map<std::string, IpAddress> places;  // of hosts, by those who are asked at one place only
-  std::string cache_control;                // which they answer with
+  std::map<std::string, int> refusals;  // status, by URL
+  std::map<std::string, int> asked;     // by URL
+  std::string cache_control;            // which they answer with
   bool down = false;
   std::function<void()> meanwhile = [] {};  // before who asked has the answer
   std::function<Task<void>()> pause;        // for as long as they take; null: no time

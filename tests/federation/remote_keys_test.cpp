@@ -134,17 +134,5 @@ TEST_F(RemoteKeysTest, WhoWaitsForAKeyThatAnotherMayHaveNoMoreOfHasItFetched) {
   EXPECT_TRUE(answers->at(1));
 }
 
-TEST_F(RemoteKeysTest, WhoStandsAtTheHostIsNotLimitedByWhatOthersNameThere) {
-  const std::string actor = "https://a.example/u";
-  join(actor);
-  servers.places["a.example"] = other;
-  budget.count(budget::Resource::kKeyHosts, budget.who("a.example"), 10);
-  const auto ask_as = [&](const IpAddress& asker) {
-    return loop.await(kOwner, ask_for(actor, asker, Duration(0)), std::chrono::seconds(10), Duration(10));
-  };
-  EXPECT_FALSE(ask_as(greedy).value());
-  EXPECT_TRUE(ask_as(other).value());
-}
-
 }  // namespace
 }  // namespace tagring::federation

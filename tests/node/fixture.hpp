@@ -55,8 +55,7 @@ class FakeInternet final : public HttpClient {
   using Answer = std::function<Result<HttpResponse>(const HttpCall&)>;
   std::map<std::string, HttpResponse> documents;
   std::map<std::string, Answer> answers;
-  std::map<std::string, Duration> delays;   // of answers, by URL without its query
-  std::map<std::string, IpAddress> places;  // of hosts, where a stranger has them asked at one place only
+  std::map<std::string, Duration> delays;  // of answers, by URL without its query
   std::vector<HttpCall> calls;
 
  private:

@@ -136,16 +136,6 @@ TEST_F(Stranger, WhoNamesKeysOfAHostLeavesSomeOfThemForOthers) {
   EXPECT_EQ(come_from("198.51.100.7", signed_request(fan, follow_text(fan, {origin + "/tag/cats"}))), 202);
 }
 
-TEST_F(Stranger, AHostThatAsksForItselfIsHeardWhateverOthersHaveNamedThere) {
-  internet.places["home.example"] = *IpAddress::parse("198.51.100.7");
-  for (int i = 0; i < 100; ++i)
-    come_from(fmt::format("192.0.{}.1", i / 20),
-              with_key_id(fmt::format("https://home.example/{}#key", i), create_text(post)));
-  EXPECT_LE(sent_below("https://home.example/"), 10U * budget::Manager::kKnownFactor);
-  EXPECT_EQ(come_from("198.51.100.8", signed_request(alice, create_text(post))), 503);
-  EXPECT_EQ(come_from("198.51.100.7", signed_request(alice, create_text(post))), 202);
-}
-
 TEST_F(Stranger, AnAddressHasSoManyKeysAMinute) {
   const auto ask_from = [&](const char* address, int i) {
     HttpRequest request = with_key_id(fmt::format("https://v{}.example/#key", i), create_text(post));
@@ -472,11 +462,10 @@ TEST_F(Stranger, ANodeEndsAtOnceWhateverWaitsForServersThatAreDown) {
 
 TEST_F(Stranger, StatusSaysWhatIsUsed) {
   EXPECT_EQ(post_signed(create_text(post), alice).status, 202);
-  EXPECT_EQ(ask(with_key_id("https://far.example/1#key", create_text(post))).status, 401);
   const json::object all = status();
   const json::object& budgets = all.at("budget").as_object();
   EXPECT_EQ(budgets.size(), budget::kResources);
-  EXPECT_EQ(budgets.at("key_hosts").at("used"), json::value(1)) << "what fits costs its host nothing";
+  EXPECT_EQ(budgets.at("key_hosts").at("used"), json::value(1));
   EXPECT_EQ(budgets.at("connections").at("total"), json::value(2'048));
 }
 
