@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "http/url.hpp"
 #include "redundancy/partition.hpp"
 
 namespace tagring::handover {
@@ -157,9 +158,10 @@ Task<bool> ReassignQueue::history(Segment keys) {
     after = storage::HistoryCursor::of(page->back());
     std::vector<delivery::TagEvent> events;
     for (const storage::HistoryEntry& entry : *page) {
-      // Nobody has signed that, and the node of the post's server would be believed. A post that was only
-      // heard is owed: whoever it is from has seen it read to its end, and owes it no more.
-      if (entry.removed && disputes_.is_hearsay(entry)) continue;
+      // What was only heard is owed: whoever it is from has seen it read to its end, and owes it no more. But
+      // nobody has signed for such a removal, and the node of the post's server would be believed.
+      if (entry.removed && disputes_.is_hearsay(entry) && is_same_or_below(options_.host, host_of(entry.uri)))
+        continue;
       events.push_back({entry.partition.tag, entry.removed ? delivery::Op::kRemove : delivery::Op::kAdd,
                         entry.uri, entry.author, entry.published, true, "", entry.changed});
     }

@@ -1,9 +1,9 @@
 // Sees to it that what this node took as an owner reaches whoever owns it now (paper §5.3, §5.6): its feed,
-// and what the new owner did not fetch of its history, except removals that it only heard. A new owner asks
-// those whom it sees before and beside it, for a while only; where rings merge, the vserver that owned a key
-// a moment ago need not be among them. So the old owner, who is the only one to know, owes it. What it owned
-// and what it owes is written down before it takes a post there, so that a node that dies and comes back to a
-// smaller place still knows.
+// and what the new owner did not fetch of its history, except removals that it only heard and would be
+// believed about. A new owner asks those whom it sees before and beside it, for a while only; where rings
+// merge, the vserver that owned a key a moment ago need not be among them. So the old owner, who is the only
+// one to know, owes it. What it owned and what it owes is written down before it takes a post there, so that
+// a node that dies and comes back to a smaller place still knows.
 #pragma once
 
 #include <map>
@@ -27,6 +27,7 @@ class ReassignQueue {
     std::string saved;                                    // what `save` was given last, or empty
     std::function<Task<Result<void>>(std::string)> save;  // none: nothing outlives the process
     std::size_t rows = 1'000;                             // read, and owed, at once
+    std::string host = {};  // the node's own: of posts there, or above, others believe what it says
   };
 
   ReassignQueue(delivery::Store& store, storage::Disputes& disputes, delivery::OwnerQueue& outbox,

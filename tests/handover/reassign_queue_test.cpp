@@ -39,7 +39,9 @@ class ReassignQueueTest : public RoleTest {
         stores->relay, disputes, outbox,
         ReassignQueue::Options{{{Ring::kRelay, 1}, {Ring::kStorage, 1}},
                                saved,
-                               [this](std::string text) { return save(std::move(text)); }},
+                               [this](std::string text) { return save(std::move(text)); },
+                               1'000,
+                               "tags.a.example"},
         reads, runtime);
     queue->start(*rings);
   }
@@ -83,8 +85,8 @@ TEST_F(ReassignQueueTest, WhatIsGivenUpGoesToItsOwner) {
   EXPECT_THAT(saved, Not(HasSubstr(kKey.hex()))) << "it is owed no more";
 }
 
-// The node of the post's server would be believed.
-TEST_F(ReassignQueueTest, ARemovalThatWasOnlyHeardIsOwedToNobody) {
+// The node of the post's server would be believed; others are not, and whom they tell looks at the post.
+TEST_F(ReassignQueueTest, ARemovalThatWasOnlyHeardIsOwedButByTheNodeOfThePostsServer) {
   const WallTime now = clock.wall_now();
   ASSERT_TRUE(run(stores->history.put(
       {{"cats"_tag, "https://a.example/1", "https://a.example/u", now, true, false, storage::kBeforeAll},
@@ -92,6 +94,12 @@ TEST_F(ReassignQueueTest, ARemovalThatWasOnlyHeardIsOwedToNobody) {
   give_up(Ring::kStorage);
   loop.run_for(std::chrono::minutes(1));
   EXPECT_THAT(owner.taken, ElementsAre("storage cats"));
+  ASSERT_TRUE(run(stores->history.put(
+      {{"cats"_tag, "https://b.example/1", "https://b.example/u", now, true, false, storage::kBeforeAll}})));
+  give_up(Ring::kStorage);
+  loop.run_for(std::chrono::minutes(1));
+  EXPECT_THAT(owner.taken, ElementsAre("storage cats", "storage cats", "storage cats"))
+      << "the one that was owed before, and this one";
 }
 
 // Whoever it is from saw it read here, and owes it to nobody any more.
