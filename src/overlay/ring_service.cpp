@@ -97,7 +97,6 @@ void RingService::start() {
   const Founding first = options_.may_create ? Founding::kAtOnce : Founding::kNever;
   const Founding again = options_.may_create ? Founding::kInTheEnd : Founding::kTogether;
   const Founding founding = address_book_.empty() ? first : again;
-  is_newcomer_ = founding == Founding::kNever;
   relay_->start(founding);
   storage_->start(founding);
   if (options_.save_address_book) tasks_.spawn("keep_address_book", keep_address_book());
@@ -212,7 +211,6 @@ json::object RingService::announcement() {
   for (const Ring ring : {Ring::kRelay, Ring::kStorage}) {
     if (!of(ring).is_seeking()) continue;
     const auto first = first_.find(ring);
-    if (first == first_.end() && is_newcomer_) continue;
     seeks[ring::to_string(ring)] = first == first_.end() ? options_.contacts.front().origin() : first->second;
   }
   json::object announced = {{"network", options_.network},
@@ -326,10 +324,7 @@ Task<void> RingService::ask_all(Search* search, std::vector<std::string> origins
     if (!answer) continue;
     std::ranges::copy(answer->members, std::back_inserter(search->found.members));
     if (!answer->first) continue;
-    // Who comes before the first that it names is a newcomer. Nobody is to wait for that one; but it waits.
-    const bool is_newcomer = *answer->first > to_ask[i];
-    if (!is_newcomer) search->found.seekers.push_back(to_ask[i]);
-    if (is_newcomer && *answer->first == search->own) search->found.seekers.push_back(search->own);
+    search->found.seekers.push_back(to_ask[i]);
     const Result<Url> named = Url::parse(*answer->first);
     if (named && named->origin() == *answer->first && answer->first->starts_with("https:"))
       search->named.insert(*answer->first);
@@ -341,8 +336,7 @@ Task<void> RingService::ask_all(Search* search, std::vector<std::string> origins
 // also asks those of whom it hears that they do and come before all others, so that soon all know who is
 // first; and tells of nobody whom it has not asked.
 Task<ring::Membership::Found> RingService::find_bootstrap(Ring ring) {
-  const std::string own = options_.contacts.empty() ? std::string() : options_.contacts.front().origin();
-  Search search{ring, own, {}, {own}, {}, {}};
+  Search search{ring, {}, {}, {}, {}};
   std::vector<std::string> origins = options_.bootstrap;
   for (const std::string& domain : options_.bootstrap_srv) {
     const std::vector<std::string> found = co_await ask_domain(domain);
@@ -353,6 +347,8 @@ Task<ring::Membership::Found> RingService::find_bootstrap(Ring ring) {
   const bool seeks = of(ring).is_seeking();
   std::ranges::copy(address_book_.origins(seeks ? kAskedBySeeker : kAskedByMember, rng_),
                     std::back_inserter(origins));
+  const std::string own = options_.contacts.empty() ? std::string() : options_.contacts.front().origin();
+  search.asked.insert(own);
   co_await ask_all(&search, std::move(origins));
   std::vector<ring::Contact>& contacts = search.found.members;
   if (seeks && contacts.empty()) {
@@ -366,8 +362,8 @@ Task<ring::Membership::Found> RingService::find_bootstrap(Ring ring) {
   first_.erase(ring);
   if (seeks) {
     std::vector<std::string> seekers = search.found.seekers;
-    if (!is_newcomer_) seekers.push_back(own);
-    if (!seekers.empty()) first_[ring] = std::ranges::min(seekers);
+    seekers.push_back(own);
+    first_[ring] = std::ranges::min(seekers);
   }
   std::ranges::copy(address_book_.contacts(ring, ring::kContactsMax, rng_), std::back_inserter(contacts));
   std::erase_if(contacts, [this](const ring::Contact& contact) { return is_blocked(contact.host); });

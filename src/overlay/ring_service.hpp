@@ -116,13 +116,11 @@ class RingService {
   struct Announced {
     std::optional<IpAddress> address;  // its own, as it says
     std::vector<ring::Contact> members;
-    // It looks for the ring: the least origin of all that do and may found it, as it knows.
-    std::optional<std::string> first;
+    std::optional<std::string> first;  // it looks for the ring: the least origin of all that do, as it knows
   };
   // One search for a ring, and what came of it.
   struct Search {
     Ring ring;
-    std::string own;
     std::set<std::string> configured;
     std::set<std::string> asked;
     std::set<std::string> named;  // as the first of those that look for the ring
@@ -159,7 +157,6 @@ class RingService {
   std::optional<Instant> reached_;  // when another node called last
   std::map<std::pair<Ring, RingId>, Segment> leaving_;
   bool has_stopped_ = false;
-  bool is_newcomer_ = false;  // founds no ring
   std::map<Ring, Left> left_;
   std::map<Ring, std::string> first_;  // of those that look for a ring as this node does, the least origin
   std::unique_ptr<ring::Peers> peers_;

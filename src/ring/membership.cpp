@@ -10,7 +10,6 @@ namespace {
 constexpr std::uint64_t kSecureSplitCheck = 4;  // one check of so many goes several ways
 constexpr std::size_t kSplitContacts = 3;       // through whom one check for a split goes
 constexpr std::size_t kPinged = 16;             // of those who may be there, while a ring is sought
-constexpr int kInVain = 20;  // times Options::search: then nobody is waited for who has led nowhere
 constexpr Duration kSettling = std::chrono::seconds(1);
 
 // Sets a variable for as long as it lasts, also if whoever waits meanwhile is cancelled.
@@ -71,46 +70,28 @@ std::vector<Vserver*> Membership::snapshot() const {
 
 Task<void> Membership::bring_up(Founding founding) {
   const Instant began = environment_.clock.now();
-  Instant met = began;       // somebody answered
-  Instant deserted = began;  // there was nobody
-  bool watches = false;
-  outranked_since_ = began;
+  Instant met = began;
   for (;;) {
     Found found = co_await find_others();
     std::vector<Contact> known = std::move(found.members);
-    note_seekers(found.seekers);
-    const bool is_met = !is_seeking() || co_await is_one_there(known);
-    const Instant now = environment_.clock.now();
-    if (is_met) met = now;
+    const auto first = std::ranges::min_element(found.seekers);
+    if (first != found.seekers.end() && std::exchange(first_, *first) != *first)
+      first_since_ = environment_.clock.now();
     // Those who were members once may never be again.
-    const bool is_deserted = known.empty() || (!is_met && now - met >= 2 * options_.search);
-    if (is_deserted) deserted = now;
-    // Nor does everybody who answers let others in. The first one's ring gets as long to do it.
-    const bool is_second = outranked_ && now - *outranked_ < kInVain * options_.search;
-    const bool is_in_vain =
-        !found.seekers.empty() && now - deserted >= (is_second ? 2 : 1) * kInVain * options_.search;
-    if ((is_deserted || is_in_vain) && is_seeking() && may_found(founding, found.seekers, began)) {
+    const bool is_met = !is_seeking() || co_await is_one_there(known);
+    if (is_met) met = environment_.clock.now();
+    const bool is_nobody_there =
+        known.empty() || (!is_met && environment_.clock.now() - met >= 2 * options_.search);
+    if (is_nobody_there && is_seeking() && may_found(founding, found.seekers, began)) {
       vservers_.front()->create();
       vservers_.front()->start();
     }
     const bool joined = co_await join_all(std::move(known));
-    if (joined && !watches) co_await watch_for_splits();  // for ever
-    if (joined) co_return;
-    // A place that cannot be reached now may stay so; the others may be on another ring meanwhile.
-    if (!is_seeking() && !std::exchange(watches, true)) tasks_.spawn("watch_for_splits", watch_for_splits());
+    if (joined) break;
     const Instant next = environment_.clock.now() + options_.join_retry;
     co_await environment_.clock.sleep_until(next);
   }
-}
-
-void Membership::note_seekers(const std::vector<std::string>& seekers) {
-  const Instant now = environment_.clock.now();
-  const auto first = std::ranges::min_element(seekers);
-  if (first != seekers.end() && *first < origin_)
-    outranked_ = now;
-  else
-    outranked_since_ = now;
-  if (first != seekers.end() && std::exchange(first_, *first) != *first) first_since_ = now;
+  co_await watch_for_splits();
 }
 
 // Others than the last time, if there are many.
@@ -131,27 +112,19 @@ bool Membership::may_found(Founding founding, const std::vector<std::string>& se
   if (founding == Founding::kAtOnce) return true;
   if (founding == Founding::kInTheEnd && now - began >= 4 * options_.search) return true;
   if (seekers.empty()) return false;
-  if (origin_ <= first_) return now - began >= options_.search;
-  if (now - outranked_since_ >= kInVain * options_.search) return true;  // it is somebody else every time
+  if (origin_ < first_) return now - began >= options_.search;
   return now - first_since_ >= 2 * options_.search;  // it may have begun later than this node
 }
 
-// True once every vserver is a member. One that cannot join ends the round, since that may have taken long.
-// It is the last in the next, for its neighbours may be the only ones that are out of reach.
+// True once every vserver is a member.
 Task<bool> Membership::join_all(std::vector<Contact> known) {
-  std::vector<Vserver*> turns = snapshot();
-  const auto last = std::ranges::find(turns, kept_out_);
-  if (last != turns.end()) std::ranges::rotate(turns, last + 1);
-  for (Vserver* vserver : turns) {
+  for (Vserver* vserver : snapshot()) {
     if (vserver->is_member()) continue;
     std::vector<Contact> via = known;
     if (const Vserver* member = any_member()) via.insert(via.begin(), member->self());
     if (via.empty()) co_return false;
     const Result<void> joined = co_await vserver->join(std::move(via));
-    if (!joined) {
-      kept_out_ = vserver;
-      co_return false;
-    }
+    if (!joined) co_return false;
     vserver->start();
   }
   co_return true;
@@ -381,6 +354,7 @@ Task<Membership::Found> Membership::find_others() {
   std::erase_if(found.members, [this](const Contact& contact) {
     return contact.origin() == origin_ || (!vservers_.empty() && find(contact.id) != nullptr);
   });
+  std::erase(found.seekers, origin_);
   co_return found;
 }
 

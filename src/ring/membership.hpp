@@ -25,8 +25,7 @@ class Membership {
     std::optional<std::vector<std::uint8_t>> places = std::nullopt;
     Duration search = std::chrono::seconds(15);  // for members, by whom there was a ring with before
   };
-  // Others of this network: who stands on the ring, and the origins of nodes that look for it as we do; our
-  // own among them where somebody waits for us who will not found it.
+  // Others of this network: who stands on the ring, and the origins of nodes that look for it as we do.
   struct Found {
     std::vector<Contact> members;
     std::vector<std::string> seekers;
@@ -40,7 +39,7 @@ class Membership {
     kAtOnce,    // it was told to create one, and has never met anybody
     kTogether,  // it was a member before: not alone, but after a while with others that look for the ring
                 // too, as after a power cut. First the one of the least origin, for which the others wait;
-                // who waits in vain does it, also where it is for another one every time
+                // who waits in vain does it
     kInTheEnd,  // the same, and it was told to create one: after four times that while also if nobody answers
   };
 
@@ -49,9 +48,8 @@ class Membership {
              Bootstrap bootstrap, Rng rng);
 
   // Joins every vserver, retrying until each is a member, and keeps watch for splits. Where there is nobody
-  // to join, or for long nobody who lets it in while others look for the ring too, and `founding` allows
-  // it, the first vserver creates a ring.
-  // Should others do the same elsewhere, the rings meet later. Returns at once.
+  // to join and `founding` allows it, the first vserver creates a ring. Should others do the same elsewhere,
+  // the rings meet later. Returns at once.
   void start(Founding founding);
   // Ends the upkeep. The vservers stay as they are, silent.
   [[nodiscard]] Task<void> stop();
@@ -107,7 +105,6 @@ class Membership {
   Task<void> bring_up(Founding founding);
   [[nodiscard]] bool may_found(Founding founding, const std::vector<std::string>& seekers,
                                Instant began) const;
-  void note_seekers(const std::vector<std::string>& seekers);
   Task<bool> is_one_there(std::vector<Contact> contacts);
   Task<bool> join_all(std::vector<Contact> known);
   Task<void> watch_for_splits();
@@ -135,9 +132,6 @@ class Membership {
   std::string origin_;
   std::string first_;                 // of those that look for the ring, the least origin
   Instant first_since_;               // it has been the least
-  Instant outranked_since_;           // others than this node have been the least, whoever it was
-  std::optional<Instant> outranked_;  // when that was so last
-  Vserver* kept_out_ = nullptr;       // the last that could not join
   bool changing_ = false;             // places, one at a time, or rings after a split
   const Vserver* closing_ = nullptr;  // takes nothing more
   Counters counters_;

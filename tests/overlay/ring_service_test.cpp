@@ -14,30 +14,19 @@ const std::string kOther = ring::real_contact(2).origin();
 class RingServiceTest : public RoleTest {
  protected:
   // A node that has met the other one, long ago.
-  RingServiceTest() { make(who_has_met(ring::real_contact(2))); }
-  ~RingServiceTest() override { finish(service->stop()); }
-
-  RingService::Options newcomer() {
+  RingServiceTest() {
     RingService::Options options;
     options.network = "tagring";
     options.contacts = {self};
-    options.save_address_book = [this](std::string text) { return save(std::move(text)); };
-    return options;
-  }
-  RingService::Options who_has_met(const ring::Contact& other) {
-    RingService::Options options = newcomer();
     options.address_book = json::serialize(json::array{json::object{
-        {"origin", other.origin()},
-        {"address", other.address.text()},
+        {"origin", kOther},
+        {"address", ring::real_contact(2).address.text()},
         {"answered",
          std::chrono::duration_cast<std::chrono::seconds>(clock.wall_now().time_since_epoch()).count()}}});
-    return options;
-  }
-  // In place of the one before.
-  void make(RingService::Options options) {
-    if (service) finish(service->stop());
+    options.save_address_book = [this](std::string text) { return save(std::move(text)); };
     service = std::make_unique<RingService>(std::move(options), web, ring_observer, runtime);
   }
+  ~RingServiceTest() override { finish(service->stop()); }
 
   Task<Result<void>> save(std::string text) {
     ++saves;
@@ -46,11 +35,11 @@ class RingServiceTest : public RoleTest {
     co_return Result<void>();
   }
   // The other one answers, and says so.
-  void announce(const std::string& members, const std::string& origin = kOther) {
-    web.bodies[origin + "/.well-known/nodeinfo"] =
-        R"({"links":[{"rel":"http://nodeinfo.diaspora.software/ns/schema/2.1","href":")" + origin +
+  void announce(const std::string& members) {
+    web.bodies[kOther + "/.well-known/nodeinfo"] =
+        R"({"links":[{"rel":"http://nodeinfo.diaspora.software/ns/schema/2.1","href":")" + kOther +
         R"(/nodeinfo/2.1"}]})";
-    web.bodies[origin + "/nodeinfo/2.1"] =
+    web.bodies[kOther + "/nodeinfo/2.1"] =
         R"({"metadata":{"tagring":{"network":"tagring","relay":[],"storage":[])" + members + "}}}";
   }
 
@@ -91,32 +80,6 @@ TEST_F(RingServiceTest, OfWhoIsSaidToComeFirstOnlyThatOneTells) {
       std::ranges::count_if(web.calls, [&](const HttpCall& call) { return call.url.origin() == first; });
   EXPECT_GT(calls_to_first, 0);
   EXPECT_NE(first_of_relay_ring(), first) << "it does not look for the ring";
-}
-
-// It founds nothing, so nobody is to wait for it.
-TEST_F(RingServiceTest, ANewcomerNamesWhoLooksForTheRingButNotItself) {
-  RingService::Options options = newcomer();
-  options.bootstrap = {kOther};
-  make(std::move(options));
-  announce("");
-  service->start();
-  loop.run_for(std::chrono::seconds(10));
-  EXPECT_FALSE(service->announcement().contains("seeks"));
-  announce(R"(,"seeks":{"relay":")" + kOther + R"("})");
-  loop.run_for(std::chrono::seconds(10));
-  EXPECT_EQ(first_of_relay_ring(), kOther) << "though it comes before that one";
-}
-
-TEST_F(RingServiceTest, ANewcomerIsAReasonToFoundARingButIsNotWaitedFor) {
-  const ring::Contact other = ring::real_contact(0);
-  ASSERT_LT(other.origin(), self.origin());
-  make(who_has_met(other));
-  announce(R"(,"seeks":{"relay":")" + self.origin() + R"("})", other.origin());
-  service->start();
-  loop.run_for(std::chrono::seconds(1));
-  EXPECT_EQ(first_of_relay_ring(), self.origin());
-  loop.run_for(ring::Membership::Options().search + std::chrono::seconds(2));
-  EXPECT_TRUE(service->of(Ring::kRelay).is_member());
 }
 
 // A call that is answered changes what the book says of when.
