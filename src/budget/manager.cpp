@@ -237,10 +237,6 @@ void Manager::give_back(Resource resource, const Spender& spender, std::uint64_t
   };
   less(account.each, spender.each);
   less(account.groups, spender.group);
-  if (!spender.asker.empty()) {
-    less(account.askers, of_asker(spender.each, spender));
-    less(account.askers, of_asker(spender.group, spender));
-  }
   account.all.amount -= std::min(account.all.amount, amount);
   account.strangers.amount -= std::min(account.strangers.amount, of_strangers);
 }

@@ -105,7 +105,7 @@ class Manager {
   void count(Resource resource, const Spender& spender, std::uint64_t amount = 1);
   // It is the total that leaves nothing for that spender, not what that spender has already.
   [[nodiscard]] bool is_total(Resource resource, const Spender& spender) const;
-  // Of what is held, back.
+  // Of what is held, back. What an asker has used of a host comes back with the window, and never before.
   void give_back(Resource resource, const Spender& spender, std::uint64_t amount = 1);
   [[nodiscard]] std::uint64_t used(Resource resource) const;
   [[nodiscard]] std::uint64_t used(Resource resource, const Spender& spender) const;
