@@ -390,46 +390,6 @@ Task<Result<Reply>> Vserver::answer(Request request) {
   co_return fail(ErrorCode::kInvalid, "not a request to a vserver");
 }
 
-FindReply Vserver::answer_find(const RingId& key) const {
-  FindReply reply;
-  const std::optional<Segment> segment = owned();
-  if (segment && segment->contains(key)) {
-    reply.owned = segment;
-    return reply;
-  }
-  if (!successors_.empty() && in_half_open(self_.id, key, successors_.front().id)) {
-    // Entries of the list in order, so that a dead owner does not end the search.
-    const auto contacts = successors_.contacts();
-    reply.closer.assign(contacts.begin(),
-                        contacts.begin() + std::min<std::ptrdiff_t>(4, std::ssize(contacts)));
-    return reply;
-  }
-  reply.closer = closest_preceding(key, 4);
-  // Whom the list has for the owner: the closest ones that precede it may be dead, or lie.
-  const auto contacts = successors_.contacts();
-  const auto owner = std::ranges::find_if(
-      contacts, [&](const Contact& contact) { return in_half_open(self_.id, key, contact.id); });
-  if (owner != contacts.end()) reply.closer.push_back(*owner);
-  if (reply.closer.empty() && predecessor_) reply.closer.push_back(*predecessor_);
-  return reply;
-}
-
-std::vector<Contact> Vserver::closest_preceding(const RingId& key, std::size_t count) const {
-  std::vector<Contact> found;
-  const auto consider = [&](const Contact& contact) {
-    if (in_open(self_.id, contact.id, key)) found.push_back(contact);
-  };
-  for (const Contact& contact : successors_.contacts()) consider(contact);
-  for (const auto& [bit, contact] : fingers_) consider(contact);
-  std::ranges::sort(found, [&](const Contact& a, const Contact& b) {
-    return clockwise_distance(a.id, key) < clockwise_distance(b.id, key);
-  });
-  const auto repeated = std::ranges::unique(found, {}, &Contact::id);
-  found.erase(repeated.begin(), repeated.end());
-  if (found.size() > count) found.resize(count);
-  return found;
-}
-
 // --- ownership ---------------------------------------------------------------------------------------------
 
 Vserver::State Vserver::state() const {
