@@ -15,10 +15,7 @@ constexpr Duration kTellAgain = std::chrono::minutes(5);  // owners that are new
 constexpr Duration kGiveUp = std::chrono::minutes(5);     // a set that not all owners take
 constexpr Duration kConfirmEvery = std::chrono::minutes(10);
 constexpr std::ptrdiff_t kConfirmMost = 4;  // sets in one round of the upkeep
-// Whoever has not given all of a part after that is left out, if most owners of the part have: it may be a
-// liar without end, or have blocked this node.
-constexpr Duration kMergePatience = std::chrono::hours(1);
-constexpr double kRoom = 4;  // places that a set may have for each that the ring seems to have
+constexpr double kRoom = 4;                 // places that a set may have for each that the ring seems to have
 
 // Both are in order.
 template <class T>
@@ -40,9 +37,9 @@ StorageRedundancy::StorageRedundancy(Options options, KeptPartitions& kept, Stor
       kept_(kept),
       calls_(calls),
       authenticator_(authenticator),
-      observer_(observer),
       clock_(runtime.clock),
       log_(runtime.log),
+      merger_(kept, calls, observer, policy_, runtime),
       tasks_(runtime.executor) {}
 
 Task<void> StorageRedundancy::stop() {
@@ -59,9 +56,8 @@ Task<Result<StorageRedundancy::Report>> StorageRedundancy::report(Tag tag) {
   report.bearable = options_.policy.bearable;
   bool is_owner = false;
   // As it is now: others change it while bytes are counted.
-  const auto known = merged_.find(tag);
-  const Merged merged = known == merged_.end() ? Merged() : known->second;
-  bool all_merged = known != merged_.end() && merged.version == report.set.version;
+  const SetMerger::Merged merged = merger_.merged(tag);
+  bool all_merged = merged.version == report.set.version;
   for (const unsigned partition : redundancy::partitions_of_set(kept_.copies(), report.set.read_factor)) {
     if (!kept_.check(tag, partition)) continue;
     is_owner = true;
@@ -248,7 +244,7 @@ Task<void> StorageRedundancy::upkeep() {
     for (const Partition& partition : written) co_await look_at(partition);
     const std::vector<Tag> tags = kept_.tags();
     // What was known of a set goes with it: a member can make up any number of them, one after the other.
-    forget_others(tags, &merged_);
+    merger_.forget_others(tags);
     forget_others(tags, &swept_);
     forget_others(tags, &told_);
     forget_others(tags, &made_);
@@ -257,8 +253,8 @@ Task<void> StorageRedundancy::upkeep() {
     for (const Tag& tag : kept_.tags()) {
       const redundancy::StorageSet set = kept_.of(tag);
       const bool is_merging = policy_.state(set) == State::kMerging;
-      const bool merges = is_merging && merging_.insert(tag).second;
-      if (merges) tasks_.spawn("merge", merge(tag));
+      const bool merges = is_merging && merger_.begin(tag);
+      if (merges) tasks_.spawn("merge", merger_.merge(tag));
       const auto swept_before = swept_.find(tag);
       const bool is_swept = swept_before != swept_.end() && swept_before->second == set.version;
       // One that was forgotten a moment ago has no age: what was put beyond it does not go at once.
@@ -348,82 +344,8 @@ Task<void> StorageRedundancy::confirm(Tag tag) {
   confirmed_.erase(tag);
   // What was put beyond it is looked at by nobody now, and goes when another set has rested, not at once.
   swept_.erase(tag);
-  merged_.erase(tag);
+  merger_.forget(tag);
   if (forgotten && of_most.version > 0) co_await kept_.adopt(of_most);
-}
-
-// Of a set of that version.
-StorageRedundancy::Merged& StorageRedundancy::merged(const Tag& tag, std::uint64_t version) {
-  Merged& merged = merged_[tag];
-  if (merged.version != version) merged = Merged{version, {}, {}, clock_.now()};
-  return merged;
-}
-
-// Takes up what owners have that do not belong to the smaller set any more.
-Task<void> StorageRedundancy::merge(Tag tag) {
-  const redundancy::StorageSet set = kept_.of(tag);
-  for (const unsigned partition : redundancy::partitions_of_set(kept_.copies(), set.replicas)) {
-    if (merged(tag, set.version).into.contains(partition) || !kept_.check(tag, partition)) continue;
-    bool complete = true;
-    for (const unsigned other : policy_.taken_up_by(partition, set)) {
-      const bool taken = co_await take_up(tag, partition, other, set.version);
-      complete = complete && taken;
-    }
-    if (kept_.of(tag).version != set.version) break;
-    if (complete) merged(tag, set.version).into.insert(partition);
-  }
-  merging_.erase(tag);
-}
-
-// From all owners of the partition: one of them may lack what another has, or lie. What is here already needs
-// nobody else to say so.
-Task<bool> StorageRedundancy::take_up(Tag tag, unsigned into, unsigned from, std::uint64_t version) {
-  std::map<std::string, RingId> owners;  // by origin: where one stands
-  std::size_t unknown = 0;
-  for (unsigned copy = 0; copy < kept_.copies(); ++copy) {
-    const RingId place = kept_.key(tag, from, copy);
-    const Result<ring::Owner> owner = co_await kept_.ring().find_owner(place);
-    if (owner)
-      owners.try_emplace(owner->contact.origin(), place);
-    else
-      ++unknown;
-  }
-  const std::size_t sources = owners.size() + unknown;
-  std::size_t read = 0;
-  for (const bool own : {true, false}) {
-    for (const auto& [origin, place] : owners) {
-      if (own != (origin == calls_.own_origin())) continue;
-      const bool taken =
-          co_await take_up_from(Partition{tag, into}, Partition{tag, from}, origin, version, sources);
-      if (kept_.of(tag).version != version) co_return false;
-      if (!taken) kept_.ring().forget_route(place);
-      read += taken ? 1 : 0;
-    }
-  }
-  const bool is_late = clock_.now() - merged(tag, version).begun >= kMergePatience;
-  co_return read == sources || (is_late && 2 * read > sources);
-}
-
-Task<bool> StorageRedundancy::take_up_from(Partition into, Partition from, std::string origin,
-                                           std::uint64_t version, std::size_t sources) {
-  const Tag tag = into.tag;
-  const Merged::Read read{into.number, from.number, origin};
-  if (merged(tag, version).read.contains(read)) co_return true;
-  const ring::Vserver* own = kept_.vserver_of(tag, into.number);
-  if (own == nullptr) co_return false;
-  Result<void> taken;
-  if (origin == calls_.own_origin()) {
-    taken = co_await kept_.copy(from, into, sources);
-  } else {
-    const ring::Contact requester = own->self();
-    taken = co_await observer_.fetch_partition(origin, requester, from, into, version, sources);
-  }
-  if (!taken) {
-    log_.debug("storage_not_taken_up", {{"tag", from.name()}, {"because", taken.error().message}});
-    co_return false;
-  }
-  if (kept_.of(tag).version == version) merged(tag, version).read.insert(read);
-  co_return true;
 }
 
 // --- asking and answering ----------------------------------------------------------------------------------
@@ -490,9 +412,8 @@ Task<Result<void>> StorageRedundancy::hear_double(json::object request, Tag tag,
 json::array StorageRedundancy::status() const {
   json::array list;
   for (const Tag& tag : kept_.tags()) {
-    const auto merged = merged_.find(tag);
     json::object set = redundancy::to_json(kept_.of(tag));
-    set["merged"] = merged == merged_.end() ? 0 : merged->second.version;
+    set["merged"] = merger_.merged(tag).version;
     list.push_back(std::move(set));
   }
   return list;

@@ -14,7 +14,6 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <tuple>
 #include <vector>
 
 #include "base/log.hpp"
@@ -25,6 +24,7 @@
 #include "ring/contact.hpp"
 #include "storage/kept_partitions.hpp"
 #include "storage/observer.hpp"
+#include "storage/set_merger.hpp"
 #include "storage/storage_calls.hpp"
 
 namespace tagring::storage {
@@ -55,15 +55,6 @@ class StorageRedundancy {
  private:
   using Change = redundancy::StoragePolicy::Change;
   using Report = redundancy::StorageReport;
-  // What this node has taken up of a merging set.
-  struct Merged {
-    std::uint64_t version = 0;  // of the set
-    std::set<unsigned> into;    // partitions that are complete
-    using Read =
-        std::tuple<unsigned, unsigned, std::string>;  // into which partition, from which, of which owner
-    std::set<Read> read;                              // to its end
-    Instant begun;
-  };
   // A set that all owners have, and since when.
   struct Told {
     redundancy::StorageSet set;
@@ -91,11 +82,6 @@ class StorageRedundancy {
   [[nodiscard]] bool is_unconfirmed(const Tag& tag) const;
   Task<void> confirm_some(std::vector<Tag> tags);
   Task<void> confirm(Tag tag);
-  Task<void> merge(Tag tag);
-  Task<bool> take_up(Tag tag, unsigned into, unsigned from, std::uint64_t version);
-  Task<bool> take_up_from(redundancy::Partition into, redundancy::Partition from, std::string origin,
-                          std::uint64_t version, std::size_t sources);
-  Merged& merged(const Tag& tag, std::uint64_t version);
   Task<Result<Report>> report(Tag tag);
   // --- asking and answering ---
   Task<Result<Report>> ask(ring::Contact owner, Tag tag);
@@ -107,18 +93,16 @@ class StorageRedundancy {
   KeptPartitions& kept_;
   StorageCalls& calls_;
   federation::Authenticator& authenticator_;
-  Observer& observer_;
   Clock& clock_;
   Log& log_;
   std::set<redundancy::Partition> written_;
-  std::map<Tag, Merged> merged_;
   std::map<Tag, std::uint64_t> swept_;  // the version for which that is done
   std::map<Tag, Told> told_;
   std::map<Tag, std::uint64_t> made_;  // the version that this node has made
   std::map<Tag, Instant> confirmed_;   // when owners at rest were asked whether they keep it
   std::optional<Tag> confirmed_last_;
-  std::set<Tag> busy_;     // hashtags that are being changed
-  std::set<Tag> merging_;  // of which this node is taking something up
+  std::set<Tag> busy_;  // hashtags that are being changed
+  SetMerger merger_;
   TaskGroup tasks_;
 };
 
