@@ -15,10 +15,10 @@ WallTime time_in(const json::object& object, std::string_view key) {
 
 }  // namespace
 
-Moving::Moving(Memory memory, federation::Identity& identity, Instances& instances,
+Moving::Moving(Options options, federation::Identity& identity, Instances& instances,
                subscriber::HashtagFollowers& followers, federation::ActivityQueue& activities,
                const Runtime& runtime)
-    : memory_(std::move(memory)),
+    : options_(std::move(options)),
       identity_(identity),
       instances_(instances),
       followers_(followers),
@@ -26,7 +26,7 @@ Moving::Moving(Memory memory, federation::Identity& identity, Instances& instanc
       clock_(runtime.clock),
       date_(runtime.clock),
       log_(runtime.log),
-      move_(parse(memory_.saved.value_or(""))),
+      move_(parse(options_.memory.saved.value_or(""))),
       tasks_(runtime.executor) {
   // The new node has begun with a copy of the old one's database.
   if (move_ && move_->to == identity_.origin()) move_.reset();
@@ -52,12 +52,11 @@ Task<Result<void>> Moving::save() {
             {"told", move_->told},
             {"on_rings", move_->on_rings}};
   }
-  if (!memory_.save) co_return Result<void>();
-  co_return co_await memory_.save(json::serialize(text));
+  if (!options_.memory.save) co_return Result<void>();
+  co_return co_await options_.memory.save(json::serialize(text));
 }
 
-void Moving::start(std::function<Task<void>()> leave) {
-  leave_ = std::move(leave);
+void Moving::start() {
   if (move_) tasks_.spawn("move", carry_out(move_->since));
 }
 
@@ -81,7 +80,7 @@ Task<Result<void>> Moving::begin(std::string to, bool at_once) {
   identity_.moved_to = std::move(to);
   log_.info("moves", {{"to", identity_.moved_to}});
   tasks_.spawn("move", carry_out(now));
-  if (at_once) tasks_.spawn("leave", leave_());
+  if (at_once) tasks_.spawn("leave", options_.leave());
   co_return Result<void>();
 }
 
@@ -153,7 +152,7 @@ Task<Result<void>> Moving::let_go(WallTime since) {
   const Instant later = clock_.now() + 2 * subscriber::HashtagFollowers::kUnsubscribeAfter;
   co_await clock_.sleep_until(later);
   if (!goes_on(since)) co_return Result<void>();
-  co_await leave_();
+  co_await options_.leave();
   if (!goes_on(since)) co_return Result<void>();
   move_->on_rings = false;
   co_return co_await save();

@@ -41,13 +41,17 @@ class Moving {
     std::optional<std::string> saved = {};
     std::function<Task<Result<void>>(std::string text)> save = {};
   };
+  struct Options {
+    Memory memory = {};
+    std::function<Task<void>()> leave;  // hands over and leaves both rings
+  };
 
-  Moving(Memory memory, federation::Identity& identity, Instances& instances,
+  Moving(Options options, federation::Identity& identity, Instances& instances,
          subscriber::HashtagFollowers& followers, federation::ActivityQueue& activities,
          const Runtime& runtime);
 
-  // Goes on with a move. `leave`: hands over and leaves both rings.
-  void start(std::function<Task<void>()> leave);
+  // Goes on with a move.
+  void start();
   [[nodiscard]] Task<void> stop();
 
   // To the node of that origin, which is known to name this one (admin/node_control.hpp). `at_once`: the
@@ -88,7 +92,7 @@ class Moving {
   Task<Result<void>> let_go(WallTime since);
   [[nodiscard]] std::map<std::string, Recipients> recipients() const;
 
-  Memory memory_;
+  const Options options_;
   federation::Identity& identity_;
   Instances& instances_;
   subscriber::HashtagFollowers& followers_;
@@ -97,7 +101,6 @@ class Moving {
   SteadyDate date_;
   Log& log_;
   std::optional<Move> move_;
-  std::function<Task<void>()> leave_;
   TaskGroup tasks_;
 };
 

@@ -138,13 +138,11 @@ Task<Result<void>> Node::start() {
   parts_->instances.consents.start();
   parts_->instances.publisher.start();
   parts_->instances.copies.start();
-  parts_->instances.put_off.start(
-      {[&fasp = parts_->fasp](const std::string& uri) { return fasp.sharing.is_shared(uri); },
-       [&fasp = parts_->fasp](std::string uri) { return fasp.sharing.look(std::move(uri)); }});
+  parts_->instances.put_off.start();
   parts_->instances.outboxes.start(
       {[&rings = parts_->rings.service] { return rings.is_among_others(); },
        [machine = parts_->environment.machine] { return machine == nullptr || machine->can_write(); }});
-  parts_->instances.moving.start([this] { return leave(); });
+  parts_->instances.moving.start();
   parts_->instances.replayer.start();
   parts_->instances.tag_sources.start();
   parts_->fasp.sharing.start();
@@ -198,11 +196,7 @@ Task<void> Node::stop() {
   co_await parts_->relay.announcer.stop();
 }
 
-Task<void> Node::leave() {
-  co_await parts_->rings.balancer.stop();
-  co_await parts_->rings.service.leave(Ring::kRelay);
-  co_await parts_->rings.service.leave(Ring::kStorage);
-}
+Task<void> Node::leave() { return parts_->wiring->leave(); }
 
 namespace {
 

@@ -184,6 +184,12 @@ bool NodeWiring::is_shown(const storage::HistoryEntry& entry) const {
 
 // --- the others --------------------------------------------------------------------------------------------
 
+bool NodeWiring::is_shared(const std::string& uri) const { return parts_.fasp.sharing.is_shared(uri); }
+
+Task<Result<bool>> NodeWiring::look_at_shared(std::string uri) {
+  return parts_.fasp.sharing.look(std::move(uri));
+}
+
 void NodeWiring::announces(std::string id, std::string actor, const storage::HistoryEntry& post) {
   parts_.actors.announced.note_replayed(std::move(id), std::move(actor), post);
 }
@@ -195,6 +201,12 @@ void NodeWiring::more_relays(const Tag& tag) {
 void NodeWiring::taken_down(const storage::HistoryEntry& entry) {
   parts_.reading.streams.note(
       {entry.partition.tag, delivery::Op::kRemove, entry.uri, entry.author, entry.published, false});
+}
+
+Task<void> NodeWiring::leave() {
+  co_await parts_.rings.balancer.stop();
+  co_await parts_.rings.service.leave(Ring::kRelay);
+  co_await parts_.rings.service.leave(Ring::kStorage);
 }
 
 }  // namespace tagring::node

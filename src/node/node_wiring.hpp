@@ -56,12 +56,17 @@ class NodeWiring final : public Wiring {
                                      std::size_t sources) override;
   [[nodiscard]] bool is_shown(const storage::HistoryEntry& entry) const override;
 
+  // --- publisher::Observer ---
+  [[nodiscard]] bool is_shared(const std::string& uri) const override;
+  Task<Result<bool>> look_at_shared(std::string uri) override;
+
   // --- replay::Observer ---
   void announces(std::string id, std::string actor, const storage::HistoryEntry& post) override;
 
   // --- Wiring ---
   void more_relays(const Tag& tag) override;
   void taken_down(const storage::HistoryEntry& entry) override;
+  Task<void> leave() override;
 
  private:
   void note_neighbours();

@@ -7,11 +7,6 @@
 
 namespace tagring::publisher {
 
-void PutOff::start(Sharing sharing) {
-  sharing_ = std::move(sharing);
-  tasks_.spawn("put_off", publish());
-}
-
 Task<void> PutOff::stop() {
   tasks_.cancel();
   co_await tasks_.join();
@@ -62,8 +57,8 @@ Task<Result<void>> PutOff::try_again(delivery::PublishedPost post) {
   }
   const WallTime begun = clock_.wall_now();
   Result<std::string> done = "nothing to be published";
-  if (!publisher_.takes(post.author) && sharing_.has(post.uri)) {
-    const Result<bool> published = co_await sharing_.look(post.uri);
+  if (!publisher_.takes(post.author) && observer_.is_shared(post.uri)) {
+    const Result<bool> published = co_await observer_.look_at_shared(post.uri);
     if (!published) done = std::unexpected(published.error());
     if (published && *published) done = "";
   } else {

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <chrono>
-#include <functional>
 #include <set>
 #include <string>
 #include <vector>
@@ -14,6 +13,7 @@
 #include "delivery/store.hpp"
 #include "instances/moderation.hpp"
 #include "publisher/fetched_posts.hpp"
+#include "publisher/observer.hpp"
 #include "publisher/publisher.hpp"
 
 namespace tagring::publisher {
@@ -21,21 +21,16 @@ namespace tagring::publisher {
 class PutOff {
  public:
   PutOff(Publisher& publisher, FetchedPosts& posts, instances::Moderation& moderation, delivery::Store& store,
-         const Runtime& runtime)
+         Observer& observer, const Runtime& runtime)
       : publisher_(publisher),
         posts_(posts),
         moderation_(moderation),
         store_(store),
+        observer_(observer),
         clock_(runtime.clock),
         date_(runtime.clock),
         tasks_(runtime.executor) {}
-  // What servers share that need not be such as may publish (fasp::FaspSharing).
-  struct Sharing {
-    std::function<bool(const std::string& uri)> has;
-    // Publishes it as it is now, and sees to it from then on. False if there is nothing to publish.
-    std::function<Task<Result<bool>>(std::string uri)> look;
-  };
-  void start(Sharing sharing);
+  void start() { tasks_.spawn("put_off", publish()); }
   [[nodiscard]] Task<void> stop();
 
  private:
@@ -55,9 +50,9 @@ class PutOff {
   FetchedPosts& posts_;
   instances::Moderation& moderation_;
   delivery::Store& store_;
+  Observer& observer_;
   Clock& clock_;
   SteadyDate date_;
-  Sharing sharing_;
   std::set<std::string> tried_;  // hosts
   TaskGroup tasks_;
 };
