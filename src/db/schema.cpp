@@ -415,10 +415,7 @@ Result<void> for_each_step(Connection& connection, int from, int to, const Migra
       if (watch) watch({state, version - from, to - from, does, connection.changes() - before});
     };
     tell(kBegins);
-    connection.on_progress([&tell] { tell(kGoesOn); });
-    const Result<void> done = step(version);
-    connection.on_progress(nullptr);
-    if (!done) return done;
+    TRY_VOID(connection.watched([&tell] { tell(kGoesOn); }, [&] { return step(version); }));
     tell(kDone);
   }
   return {};

@@ -169,29 +169,30 @@ RingAttackResult run_ring_attack(std::uint64_t seed, const RingAttack& attack) {
   tuning.secure_calls = attack.queries;
   RingOptions options;
   options.built_successors = attack.successors > 0 ? attack.successors : (secure ? tuning.successors : 1);
+  std::vector<ring::Contact> members;
+  std::optional<Liars> liars;
+  options.misbehave = [&](std::size_t, const ring::Contact& asked,
+                          const ring::Request& request) -> std::optional<Result<ring::Reply>> {
+    if (!liars || !liars->include(asked.id) || !std::holds_alternative<ring::Find>(request.body))
+      return std::nullopt;
+    return Result<ring::Reply>(liars->answer(asked));
+  };
   RingWorld world(seed, tuning, options);
   world.build(attack.hosts);
-  std::vector<ring::Contact> members;
   std::vector<RingWorld::Member*> hosts;
   for (const auto& [host, member] : world.members_) hosts.push_back(member.get());
   std::ranges::sort(hosts, {}, [](const RingWorld::Member* m) { return m->vserver.self().id; });
   for (const RingWorld::Member* member : hosts) members.push_back(member->vserver.self());
 
-  Liars liars(attack, members);
-  world.misbehave = [&](std::size_t, const ring::Contact& asked,
-                        const ring::Request& request) -> std::optional<Result<ring::Reply>> {
-    if (!liars.include(asked.id) || !std::holds_alternative<ring::Find>(request.body)) return std::nullopt;
-    return Result<ring::Reply>(liars.answer(asked));
-  };
-
+  liars.emplace(attack, members);
   Rng rng(seed + 6);
   RingAttackResult result;
   for (unsigned i = 0; i < attack.lookups; ++i) {
     attack.on_progress(static_cast<double>(i) / attack.lookups);
     const RingId key = random_id(rng);
-    liars.draw(rng, key);
+    liars->draw(rng, key);
     RingWorld::Member* from = hosts[rng.below(hosts.size())];
-    while (liars.include(from->vserver.self().id)) from = hosts[rng.below(hosts.size())];
+    while (liars->include(from->vserver.self().id)) from = hosts[rng.below(hosts.size())];
     ring::LookupCost cost;
     std::optional<RingId> found;
     world.loop.spawn(from->owner, look_up(&from->vserver, key, secure, &cost, &found));
@@ -201,7 +202,7 @@ RingAttackResult run_ring_attack(std::uint64_t seed, const RingAttack& attack) {
     const RingId& truth = owner == members.end() ? members.front().id : owner->id;
     if (found != truth) continue;
     ++result.true_owner;
-    if (!liars.include(truth)) ++result.success;
+    if (!liars->include(truth)) ++result.success;
   }
   return result;
 }

@@ -13,7 +13,8 @@
 namespace tagring::ring_sim {
 namespace asio = boost::asio;
 
-Loop::Loop(std::uint64_t seed) : rng_(seed) {}
+Loop::Loop(std::uint64_t seed, std::function<void()> after_event)
+    : rng_(seed), after_event_(std::move(after_event)) {}
 
 Loop::~Loop() {
   // Continuations may own each other; take them out before they die.
@@ -81,7 +82,7 @@ bool Loop::step(Instant limit) {
   last_event_owner_ = job.owner;
   note(static_cast<std::uint64_t>(now_.time_since_epoch().count()) << 20U ^ job.owner);
   job.run();
-  after_event();
+  after_event_();
   return true;
 }
 

@@ -31,7 +31,8 @@ class Loop : public boost::asio::execution_context {
  public:
   class Executor;
 
-  explicit Loop(std::uint64_t seed);
+  // `after_event` is called after every event.
+  explicit Loop(std::uint64_t seed, std::function<void()> after_event = [] {});
   ~Loop();
 
   [[nodiscard]] Executor executor(OwnerId owner);
@@ -71,8 +72,6 @@ class Loop : public boost::asio::execution_context {
   [[nodiscard]] std::uint64_t trace() const { return trace_; }
   // Mixes something that must be the same in every run of a seed into the trace.
   void note(std::uint64_t value) { trace_ = (trace_ ^ value) * 0x100000001B3U; }
-  // Called after every event.
-  std::function<void()> after_event = [] {};
 
  private:
   template <class Condition>
@@ -96,6 +95,7 @@ class Loop : public boost::asio::execution_context {
   bool step(Instant limit);
 
   Rng rng_;
+  const std::function<void()> after_event_;
   Instant now_{};
   std::vector<Job> ready_;
   std::map<Instant, Moment> timed_;

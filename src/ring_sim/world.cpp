@@ -51,10 +51,8 @@ class RingWorld::SimPeers final : public ring::Peers {
       return reply(world, world.host_of_.at(to.id), from, box,
                    fail(ErrorCode::kNotFound, "another incarnation"));
     }
-    if (world.misbehave) {
-      if (auto lie = world.misbehave(from, to, request))
-        return reply(world, world.host_of_.at(to.id), from, box, std::move(*lie));
-    }
+    if (auto lie = world.options_.misbehave(from, to, request))
+      return reply(world, world.host_of_.at(to.id), from, box, std::move(*lie));
     world.loop.spawn(member->owner,
                      serve(&world, world.host_of_.at(to.id), from, vserver, request, std::move(box)));
   }
@@ -85,10 +83,10 @@ RingId random_id(Rng& rng) {
 }
 
 RingWorld::RingWorld(std::uint64_t seed, ring::Tuning tuning, RingOptions options)
-    : loop(seed),
+    : loop(seed, [this] { check_after_event(); }),
       rng_(~seed),
       tuning_(tuning),
-      options_(options),
+      options_(std::move(options)),
       watch_(tuning_.successors, tuning_.call_timeout) {}
 
 RingWorld::~RingWorld() {
@@ -139,7 +137,7 @@ void RingWorld::start(std::size_t host) { add(host).membership.start(ring::Membe
 
 // Some that are members, at random; in a large ring nobody knows everybody.
 Task<ring::Membership::Found> RingWorld::find_bootstrap() {
-  if (bootstrap) co_return ring::Membership::Found{bootstrap(), {}};
+  if (auto named = options_.bootstrap()) co_return ring::Membership::Found{*std::move(named), {}};
   std::vector<ring::Contact> known;
   // The first of a shuffled list, which is not copied: there may be many hosts, and each asks often.
   std::map<std::size_t, std::size_t> moved;
@@ -251,10 +249,11 @@ bool RingWorld::is_ideal() const {
 
 void RingWorld::watch(std::uint64_t check_every) {
   watch_.set_check_every(check_every);
-  loop.after_event = [this] { check_after_event(); };
+  is_watched_ = true;
 }
 
 void RingWorld::check_after_event() {
+  if (!is_watched_) return;
   const auto owner = host_of_owner_.find(loop.last_event_owner());
   const ring::Membership* membership =
       owner == host_of_owner_.end() ? nullptr : &members_.at(owner->second)->membership;

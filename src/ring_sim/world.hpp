@@ -35,6 +35,12 @@ struct RingOptions {
   std::size_t built_successors = 0;
   std::size_t first_of_hoster = SIZE_MAX;  // from this host on they all stand in one /64
   ring::Membership::Options membership;
+  // Answers in the place of a vserver that does not follow the protocol, to that host. Nothing: it does.
+  std::function<std::optional<Result<ring::Reply>>(std::size_t from, const ring::Contact& asked,
+                                                   const ring::Request&)>
+      misbehave = [](std::size_t, const ring::Contact&, const ring::Request&) { return std::nullopt; };
+  // Whom hosts know beforehand; nothing: some members at random.
+  std::function<std::optional<std::vector<ring::Contact>>()> bootstrap = [] { return std::nullopt; };
 };
 
 // Any place on the ring as likely as any other.
@@ -97,13 +103,6 @@ class RingWorld {
   // enough principals remain.
   [[nodiscard]] bool may_crash(std::size_t host) const;
 
-  // Answers in the place of a vserver that does not follow the protocol, to that host. Nothing: it does.
-  std::function<std::optional<Result<ring::Reply>>(std::size_t from, const ring::Contact& asked,
-                                                   const ring::Request&)>
-      misbehave;
-  // Whom hosts know beforehand; by default some members at random.
-  std::function<std::vector<ring::Contact>()> bootstrap;
-
   Loop loop;
   NetworkFaults faults;
   std::map<std::size_t, std::unique_ptr<Member>> members_;
@@ -122,13 +121,14 @@ class RingWorld {
 
   Rng rng_;
   ring::Tuning tuning_;
-  RingOptions options_;
+  const RingOptions options_;
   OwnerId last_owner_ = 0;
   std::map<std::size_t, std::uint64_t> incarnations_;
   std::unordered_map<RingId, std::size_t> host_of_;
   std::map<OwnerId, std::size_t> host_of_owner_;
   std::map<std::size_t, int> parts_;
   RingWatch watch_;
+  bool is_watched_ = false;
 };
 
 }  // namespace tagring::ring_sim

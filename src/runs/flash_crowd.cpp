@@ -83,7 +83,7 @@ class FlashCrowd {
       }
     }
     TR_ASSERT(world_.run_until(kCrowdSettles, [this] { return world_.is_quiet(); }));
-    world_.on_fetch = [this](std::size_t i) { ++fetches_[i]; };
+    fetches_ = world_.fetches();
     for (const std::size_t i : world_.up()) announced_[i] = announced(i);
     messages_before_ = world_.messages;
   }
@@ -124,8 +124,10 @@ class FlashCrowd {
       result_.deliveries += sent;
       note_load(i, static_cast<double>(sent));
     }
-    for (auto& [instance, fetches] : fetches_)
-      result_.fetch_peak = std::max(result_.fetch_peak, static_cast<double>(std::exchange(fetches, 0)));
+    for (const auto& [instance, fetches] : world_.fetches()) {
+      const std::uint64_t before = std::exchange(fetches_[instance], fetches);
+      result_.fetch_peak = std::max(result_.fetch_peak, static_cast<double>(fetches - before));
+    }
     result_.relays_end = world_.relays();
     result_.relays_max = std::max(result_.relays_max, result_.relays_end);
   }
@@ -172,7 +174,7 @@ class FlashCrowd {
   FlashCrowdResult result_;
   Instant begin_{};
   std::vector<std::size_t> subscribed_;
-  std::map<std::size_t, std::uint64_t> fetches_;  // by instance, in this second
+  std::map<std::size_t, std::uint64_t> fetches_;  // by instance, until this second
   std::map<std::size_t, std::uint64_t> announced_;
   std::map<std::size_t, std::deque<double>> sent_;  // by node, in the last seconds
   std::map<std::size_t, double> over_;

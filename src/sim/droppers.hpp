@@ -51,7 +51,7 @@ class DroppingHistory final : public db_history::SqliteHistoryStore {
   }
 
  private:
-  DropsHere drops_;
+  const DropsHere drops_;
   std::map<std::pair<redundancy::Partition, std::string>, storage::HistoryEntry> pretended_;
 };
 
@@ -67,7 +67,7 @@ class ForgingHistory final : public db_history::SqliteHistoryStore {
   }
 
  private:
-  ForgesHere forges_;
+  const ForgesHere forges_;
 };
 
 // Takes them and passes them on to nobody.
@@ -90,7 +90,7 @@ class DroppingRelayStore final : public db::SqliteRelayStore {
   }
 
  private:
-  DropsHere drops_;
+  const DropsHere drops_;
 };
 
 }  // namespace tagring::sim

@@ -164,8 +164,8 @@ class World {
   void edit(std::size_t post, std::vector<std::string> tags);
   [[nodiscard]] const std::vector<Post>& posts() const { return posts_; }
 
-  // Called when somebody fetches a document from the instance of a node.
-  std::function<void(std::size_t i)> on_fetch = [](std::size_t) {};
+  // How many documents were fetched from the instance of each node.
+  [[nodiscard]] const std::map<std::size_t, std::uint64_t>& fetches() const { return fetches_; }
 
   // Another subscriber that is no node. Its number is its own.
   std::size_t add_endpoint();
@@ -254,7 +254,7 @@ class World {
   bool passes(std::optional<std::size_t> from, std::optional<std::size_t> to);
 
   Rng rng_;
-  WorldOptions options_;
+  const WorldOptions options_;
   Workers workers_;
   ring_sim::OwnerId last_owner_ = 0;
   std::map<std::size_t, std::unique_ptr<Host>> hosts_;
@@ -264,6 +264,7 @@ class World {
   std::map<std::size_t, Endpoint> endpoints_;
   std::map<std::string, std::pair<std::size_t, HostKind>> names_;  // by host name
   std::map<std::size_t, std::uint64_t> asked_of_bystander_;
+  std::map<std::size_t, std::uint64_t> fetches_;
   std::vector<Post> posts_;
   std::map<std::size_t, int> parts_;
   std::pair<std::set<std::size_t>, std::set<std::size_t>> cut_;

@@ -33,7 +33,6 @@ void World::watch() {
   const ring::Tuning tuning;
   for (const Ring ring : {Ring::kRelay, Ring::kStorage})
     watches_.emplace(ring, ring_sim::RingWatch(tuning.successors, tuning.call_timeout));
-  loop.after_event = [this] { check_after_event(); };
 }
 
 void World::set_inside(bool inside) {
@@ -41,6 +40,7 @@ void World::set_inside(bool inside) {
 }
 
 void World::check_after_event() {
+  if (watches_.empty()) return;
   const ring_sim::OwnerId owner = loop.last_event_owner();
   const auto host = host_of_owner_.find(owner);
   node::Node* node = host == host_of_owner_.end() ? nullptr : running(host->second);

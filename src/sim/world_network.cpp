@@ -179,7 +179,7 @@ Task<HttpResponse> World::origin_answer(std::size_t i, HttpRequest request) {
     const Instant then = loop.now() + server.late;
     co_await loop.wait(ring_sim::kWorld, loop.new_token(), then);
   }
-  if (request.method == "GET") on_fetch(i);
+  if (request.method == "GET") ++fetches_[i];
   if (server.down) {
     response.status = 503;
     co_return response;

@@ -25,7 +25,7 @@ constexpr Duration kRestart = std::chrono::seconds(2);  // of a process that end
 // --- nodes -------------------------------------------------------------------------------------------------
 
 World::World(std::uint64_t seed, WorldOptions options)
-    : loop(seed), rng_(~seed), options_(std::move(options)) {}
+    : loop(seed, [this] { check_after_event(); }), rng_(~seed), options_(std::move(options)) {}
 
 World::~World() {
   for (const std::size_t i : up()) crash_node(i);

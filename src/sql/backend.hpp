@@ -122,7 +122,8 @@ class Backend {
   [[nodiscard]] virtual bool in_transaction() const = 0;
 
   [[nodiscard]] virtual std::int64_t changes() const = 0;
-  virtual void on_progress(std::function<void()> told) = 0;
+  // SQLite: has `told` called while `work` is done. PostgreSQL: just does it.
+  virtual Result<void> watched(std::function<void()> told, const std::function<Result<void>()>& work) = 0;
   [[nodiscard]] virtual sqlite3* native() const { return nullptr; }
 };
 

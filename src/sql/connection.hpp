@@ -158,9 +158,11 @@ class Connection {
 
   // Rows inserted, updated and deleted since it was opened.
   [[nodiscard]] std::int64_t changes() const { return backend_->changes(); }
-  // Has `told` called now and then while a statement of SQLite runs, some ten times a second; null: no more.
-  // It may look at changes(), and use the connection for nothing else.
-  void on_progress(std::function<void()> told) { backend_->on_progress(std::move(told)); }
+  // Does `work`, and has `told` called now and then while a statement of SQLite runs in it, some ten times a
+  // second. It may look at changes(), and use the connection for nothing else.
+  Result<void> watched(std::function<void()> told, const std::function<Result<void>()>& work) {
+    return backend_->watched(std::move(told), work);
+  }
   // For what SQLite offers beyond statements; null if it is not SQLite.
   [[nodiscard]] sqlite3* native() const { return backend_->native(); }
 

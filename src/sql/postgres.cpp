@@ -70,7 +70,9 @@ class Postgres final : public Backend {
   Result<void> copy_in(const std::string& command, std::string_view rows) override;
   [[nodiscard]] bool in_transaction() const override { return in_transaction_; }
   [[nodiscard]] std::int64_t changes() const override { return changes_; }
-  void on_progress(std::function<void()> /*told*/) override {}
+  Result<void> watched(std::function<void()> /*told*/, const std::function<Result<void>()>& work) override {
+    return work();
+  }
 
   // --- for its statements. `sql` must stay until collect().
   struct Packed {

@@ -182,14 +182,16 @@ class Sqlite final : public Backend {
   Result<void> settle() override { return {}; }
   [[nodiscard]] bool in_transaction() const override { return sqlite3_get_autocommit(handle_) == 0; }
   [[nodiscard]] std::int64_t changes() const override { return sqlite3_total_changes64(handle_); }
-  void on_progress(std::function<void()> told) override {
+  Result<void> watched(std::function<void()> told, const std::function<Result<void>()>& work) override {
     constexpr int kSteps = 2'000'000;  // of SQLite's machine
     const auto tell = [](void* progress) {
       (*static_cast<std::function<void()>*>(progress))();
       return 0;  // go on
     };
-    progress_ = std::move(told);
-    sqlite3_progress_handler(handle_, progress_ ? kSteps : 0, progress_ ? +tell : nullptr, &progress_);
+    sqlite3_progress_handler(handle_, kSteps, tell, &told);
+    auto done = work();
+    sqlite3_progress_handler(handle_, 0, nullptr, nullptr);
+    return done;
   }
   [[nodiscard]] sqlite3* native() const override { return handle_; }
 
@@ -197,7 +199,6 @@ class Sqlite final : public Backend {
   sqlite3* handle_;
   std::string path_;
   bool read_only_ = false;
-  std::function<void()> progress_;
 };
 
 // Nothing is done to a file that is somebody else's: a wrong path may be typed. Looked at as it is now,

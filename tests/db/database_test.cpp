@@ -245,13 +245,11 @@ TEST(Migration, LongStatementsTellThatTheyGoOn) {
   auto db = Connection::open(directory.file("db"));
   ASSERT_TRUE(db);
   int told = 0;
-  db->on_progress([&told] { ++told; });
   constexpr const char* kLong =
       "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000000)"
       " SELECT count(*) FROM n";
-  ASSERT_TRUE(db->execute(kLong));
+  ASSERT_TRUE(db->watched([&told] { ++told; }, [&] { return db->execute(kLong); }));
   EXPECT_GT(told, 0);
-  db->on_progress(nullptr);
   told = 0;
   ASSERT_TRUE(db->execute(kLong));
   EXPECT_EQ(told, 0);

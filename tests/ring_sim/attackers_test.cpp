@@ -12,7 +12,7 @@ namespace {
 // A ring whose upkeep runs, and of which every fifth host lies about keys.
 struct LivingRing {
   explicit LivingRing(std::size_t hosts, bool secure = true, RingOptions options = {})
-      : world(5, tuning(secure), options) {
+      : world(5, tuning(secure), with_lies(std::move(options))) {
     world.build(hosts);
     for (std::size_t host = 0; host < hosts; host += 5) liars.insert(host);
     for (const std::size_t host : liars) liar_ids.insert(world.members_.at(host)->vserver.self().id);
@@ -23,10 +23,17 @@ struct LivingRing {
     result.secure_lookups = secure;
     return result;
   }
+  RingOptions with_lies(RingOptions options) {
+    options.misbehave = [this](std::size_t from, const ring::Contact& asked, const ring::Request& request) {
+      return misbehave(from, asked, request);
+    };
+    options.bootstrap = [this] { return bootstrap; };
+    return options;
+  }
   // They claim every key that they are asked for.
   void claim_everything() {
-    world.misbehave = [this](std::size_t, const ring::Contact& asked,
-                             const ring::Request& request) -> std::optional<Result<ring::Reply>> {
+    misbehave = [this](std::size_t, const ring::Contact& asked,
+                       const ring::Request& request) -> std::optional<Result<ring::Reply>> {
       const auto* find = std::get_if<ring::Find>(&request.body);
       if (find == nullptr || !liar_ids.contains(asked.id)) return std::nullopt;
       return ring::FindReply{Segment{find->key - RingId::power_of_two(0), asked.id}, {}};
@@ -35,9 +42,9 @@ struct LivingRing {
   // They claim every key, and say that they have never heard of who asks.
   void deny_everybody() {
     claim_everything();
-    world.misbehave = [this, claim = world.misbehave](
-                          std::size_t from, const ring::Contact& asked,
-                          const ring::Request& request) -> std::optional<Result<ring::Reply>> {
+    misbehave = [this, claim = misbehave](
+                    std::size_t from, const ring::Contact& asked,
+                    const ring::Request& request) -> std::optional<Result<ring::Reply>> {
       if (!std::holds_alternative<ring::GetNeighbours>(request.body)) return claim(from, asked, request);
       const auto& predecessor = world.members_.at(from)->vserver.predecessor();
       if (!liar_ids.contains(asked.id) || liars.contains(from) || !predecessor) return std::nullopt;
@@ -45,8 +52,8 @@ struct LivingRing {
     };
   }
   void drop_everything() {
-    world.misbehave = [this](std::size_t, const ring::Contact& asked,
-                             const ring::Request& request) -> std::optional<Result<ring::Reply>> {
+    misbehave = [this](std::size_t, const ring::Contact& asked,
+                       const ring::Request& request) -> std::optional<Result<ring::Reply>> {
       if (!std::holds_alternative<ring::Find>(request.body) || !liar_ids.contains(asked.id))
         return std::nullopt;
       return fail(ErrorCode::kUnavailable, "dropped");
@@ -87,6 +94,8 @@ struct LivingRing {
     }
   }
 
+  decltype(RingOptions::misbehave) misbehave = RingOptions().misbehave;  // from now on
+  std::optional<std::vector<ring::Contact>> bootstrap;
   RingWorld world;
   std::set<std::size_t> liars;
   std::set<RingId> liar_ids;
@@ -196,13 +205,13 @@ TEST(Attackers, OneHonestContactLeadsOutOfAFalseRing) {
     LivingRing ring(60);
     std::vector<ring::Contact> liars;
     for (const std::size_t host : ring.liars) liars.push_back(ring.world.members_.at(host)->vserver.self());
-    ring.world.misbehave = [&](std::size_t from, const ring::Contact& asked,
-                               const ring::Request& request) -> std::optional<Result<ring::Reply>> {
+    ring.misbehave = [&](std::size_t from, const ring::Contact& asked,
+                         const ring::Request& request) -> std::optional<Result<ring::Reply>> {
       if (from != victim || !ring.liar_ids.contains(asked.id)) return std::nullopt;
       return lie_of_a_false_ring(liars, asked, request);
     };
     const ring::Contact honest = ring.world.members_.at(1)->vserver.self();
-    ring.world.bootstrap = [&] { return std::vector<ring::Contact>{liars[0], liars[1], honest}; };
+    ring.bootstrap = {liars[0], liars[1], honest};
     ring.world.run();
     ring.world.start(victim);
     ring.world.loop.run_for(std::chrono::minutes(30));
