@@ -52,7 +52,7 @@ class NodeControl final : public Subject {
   // The actor of the node at that origin says that it is this one's. Else no server would believe a Move.
   Task<Result<void>> check_successor(std::string origin);
 
-  Actions actions_;
+  const Actions actions_;
   administrators::Logins& logins_;
   federation::SignedClient& client_;
   const federation::Identity& identity_;

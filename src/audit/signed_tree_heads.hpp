@@ -82,7 +82,7 @@ class SignedTreeHeads {
   Notary& notary_;
   budget::Manager& budget_;
   Workers& workers_;
-  std::function<void(const storage::HistoryEntry&)> on_taken_down_;
+  const std::function<void(const storage::HistoryEntry&)> on_taken_down_;
   std::map<std::pair<redundancy::Partition, std::int64_t>, BucketPtr> buckets_;  // by partition and hour
   std::size_t cached_ = 0;                                                       // leaves
   std::uint64_t forgotten_ = 0;                                                  // how often

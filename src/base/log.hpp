@@ -68,7 +68,7 @@ class Log {
   [[nodiscard]] std::string as_logfmt(LogLevel level, std::string_view event, Fields fields) const;
   [[nodiscard]] std::string as_json(LogLevel level, std::string_view event, Fields fields) const;
 
-  Sink sink_;
+  const Sink sink_;
   std::atomic<LogLevel> least_;
   LogFormat format_;
   const Clock* clock_;

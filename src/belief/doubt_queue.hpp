@@ -36,7 +36,7 @@ class DoubtQueue {
   };
   Task<void> work();
 
-  Consider consider_;
+  const Consider consider_;
   Clock& clock_;
   std::deque<Doubt> waiting_;
   std::map<std::string, std::size_t> of_domain_;

@@ -44,7 +44,7 @@ class Lingering {
 
   Options options_;
   Manager& manager_;
-  Drop drop_;
+  const Drop drop_;
   Clock& clock_;
   std::map<std::string, Left> left_;  // by name
   bool watching_ = false;

@@ -62,7 +62,7 @@ class ReassignQueue {
   delivery::Store& store_;
   storage::Disputes& disputes_;
   delivery::OwnerQueue& outbox_;
-  Options options_;
+  const Options options_;
   ReadSegments& reads_;
   Clock& clock_;
   std::map<std::pair<Ring, RingId>, Segment> owned_;  // by vserver, as last known

@@ -74,8 +74,8 @@ class Growth {
   Task<void> look_for_ever();
   void take_sample();
 
-  Sources sources_;
-  Memory memory_;
+  const Sources sources_;
+  const Memory memory_;
   std::vector<Sizes> samples_;
   Clock& clock_;
   Log& log_;

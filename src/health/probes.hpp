@@ -30,7 +30,7 @@ class Probes {
  private:
   admin::Gate& gate_;
   const Doctor& doctor_;
-  Status status_;
+  const Status status_;
 };
 
 }  // namespace tagring::health

@@ -299,7 +299,7 @@ Task<Result<TagSources::Tags>> TagSources::read_tokens_tags(std::string host, st
 }
 
 Task<Result<TagSources::Tags>> TagSources::read_database() {
-  auto job = [read = options_.read_database, dsn = options_.database_dsn, limit = options_.tags_max] {
+  auto job = [read = options_.read_database, dsn = options_.database_dsn, limit = tags_max_] {
     return read(dsn, limit);
   };
   const Result<std::vector<std::string>> names = co_await workers_.run(std::move(job));
@@ -333,7 +333,7 @@ Task<Result<void>> TagSources::apply(std::string host, Tags withdrawn, bool is_h
   std::set<std::string> wanted;
   const auto excluded = wishes.find(std::string(kExcluded));
   Tags add;
-  std::size_t room = options_.tags_max;
+  std::size_t room = tags_max_;
   for (const auto& [source, tags] : wishes) {
     if (source != kExcluded) wanted.insert(tags.begin(), tags.end());
   }

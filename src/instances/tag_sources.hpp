@@ -43,6 +43,7 @@ class TagSources {
   TagSources(Options options, InstanceStore& store, Instances& instances, const federation::Blocks& blocks,
              HttpClient& http, const Runtime& runtime)
       : options_(std::move(options)),
+        tags_max_(options_.tags_max),
         store_(store),
         instances_(instances),
         blocks_(blocks),
@@ -58,7 +59,7 @@ class TagSources {
   void start();
   [[nodiscard]] Task<void> stop();
   // Counts when the sources are read next. What is subscribed beyond stays.
-  void allow(std::size_t tags_max) { options_.tags_max = tags_max; }
+  void allow(std::size_t tags_max) { tags_max_ = tags_max; }
 
   // By hand; errors as of Instances.
   [[nodiscard]] Task<Result<void>> subscribe(std::string host, std::vector<std::string> tags);
@@ -95,7 +96,8 @@ class TagSources {
   Task<Result<void>> apply(std::string host, Tags withdrawn, bool is_heard);
   Task<Result<void>> save_changes(std::string host, BySource before);
 
-  Options options_;
+  const Options options_;
+  std::size_t tags_max_;
   std::vector<TagToken> tokens_;
   std::string tokens_error_;
   InstanceStore& store_;

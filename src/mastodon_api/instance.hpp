@@ -45,7 +45,7 @@ class InstanceApi final : public ApiPart {
   [[nodiscard]] Task<std::optional<HttpResponse>> answer(ApiRequest request) override;
 
  private:
-  Options options_;
+  const Options options_;
   posts::Site site_;
   storage::HistoryStore& history_;
 };

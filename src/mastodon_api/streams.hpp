@@ -94,7 +94,7 @@ class Streams final : public ApiPart, public LiveReader::Owner {
   // Beyond that a post that does not come at once does not come: servers that do not answer say how many.
   static constexpr std::size_t kTryingAgainMax = 300;
   static constexpr Duration kLookEvery = std::chrono::minutes(1);
-  Options options_;
+  const Options options_;
   posts::PostCache& posts_;
   subscriber::Subscriptions& subscriber_;
   const federation::Blocks& blocks_;

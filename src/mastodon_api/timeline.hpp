@@ -50,7 +50,7 @@ class Timeline {
   Task<Contents> contents(std::vector<Entry> entries, TimelineQuery query, Instant deadline);
   [[nodiscard]] bool passes(const posts::Post& post, const TimelineQuery& query) const;
 
-  Options options_;
+  const Options options_;
   storage::HistoryService& history_;
   posts::PostCache& posts_;
   Clock& clock_;

@@ -38,7 +38,7 @@ class TimelineApi final : public ApiPart {
   Timeline& timeline_;
   const federation::Blocks& blocks_;
   const Clock& clock_;
-  std::function<std::string()> moved_to_;
+  const std::function<std::string()> moved_to_;
 };
 
 }  // namespace tagring::mastodon_api

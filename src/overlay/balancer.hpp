@@ -123,7 +123,7 @@ class Balancer {
 
   Options options_;
   Places places_;
-  Save save_;
+  const Save save_;
   RingService& rings_;
   Loads& loads_;
   Clock& clock_;

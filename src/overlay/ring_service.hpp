@@ -147,7 +147,7 @@ class RingService {
   Task<void> step_down(Ring ring, ring::Vserver* vserver);
   Task<Result<ring::Reply>> dispatch(ring::Envelope envelope);
 
-  Options options_;
+  const Options options_;
   HttpClient& http_;
   Observer& observer_;
   Clock& clock_;

@@ -139,7 +139,7 @@ class PostCache {
   void take_in(const Key& key, const Entry& entry);
   void leave_out(const Key& key, const Entry& entry);
 
-  Options options_;
+  const Options options_;
   federation::SignedClient& client_;
   Site site_;
   Clock& clock_;

@@ -270,7 +270,7 @@ class DeliveryQueues {
   Executor executor_;
   Rng rng_;
   QueueOptions options_;
-  Sender sender_;
+  const Sender sender_;
   std::map<std::string, Lane> lanes_;
   Places places_;  // of lanes
   std::size_t size_ = 0;

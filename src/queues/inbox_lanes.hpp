@@ -359,7 +359,7 @@ class InboxLanes {
   Clock& clock_;
   Executor executor_;
   Rng rng_;
-  Send send_;
+  const Send send_;
   std::map<std::string, Inbox> inboxes_;
   std::uint64_t next_turn_ = 1;
   std::size_t active_ = 0;

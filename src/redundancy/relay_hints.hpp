@@ -69,7 +69,7 @@ class RelayHints {
 
   unsigned at_rest_;
   Clock& clock_;
-  std::function<void(const Tag& tag)> on_more_;
+  const std::function<void(const Tag& tag)> on_more_;
   std::map<Tag, Entry> tags_;
 };
 

@@ -121,7 +121,7 @@ class Membership {
   Vserver::Environment environment_;
   Options options_;
   Ring ring_;
-  Bootstrap bootstrap_;
+  const Bootstrap bootstrap_;
   Rng rng_;
   RouteCache routes_;
   RouteCache secured_;  // what secure look-ups found

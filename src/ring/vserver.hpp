@@ -213,7 +213,7 @@ class Vserver {
   FindReply answer_find(const RingId& key) const;
   Duration jittered(Duration base);
 
-  Environment environment_;
+  const Environment environment_;
   Ring ring_;
   Contact self_;
   Rng rng_;

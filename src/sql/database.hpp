@@ -119,7 +119,7 @@ class Database {
   void tell_of_trouble(const std::vector<Job>& writes, bool changed);
 
   Connection connection_;
-  DatabaseOptions options_;
+  const DatabaseOptions options_;
   bool in_trouble_ = false;
   bool dead_ = false;             // a transaction could be neither committed nor rolled back
   std::unique_ptr<Queue> queue_;  // none in Mode::kInline

@@ -54,7 +54,7 @@ class Retention {
   Task<Result<std::uint64_t>> let_go_oldest(std::vector<Span> spans, std::uint64_t excess, WallTime before);
   Task<Result<std::uint64_t>> let_go_of_largest(std::vector<Span> spans, std::uint64_t excess);
 
-  Options options_;
+  const Options options_;
   HistoryStore& history_;
   Clock& clock_;
   Log& log_;

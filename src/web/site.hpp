@@ -61,8 +61,8 @@ class Site {
   // On behalf of the reader, who may ask only so much.
   Task<HttpResponse> ask_api(std::string target, IpAddress reader);
 
-  Options options_;
-  HttpHandler api_;
+  const Options options_;
+  const HttpHandler api_;
   HttpClient& http_;
   Clock& clock_;
   budget::Manager& budget_;

@@ -14,6 +14,11 @@ loader.exec_module(house)
 # A small house that keeps every rule, and what breaks each.
 GOOD = {"low/a.hpp": "namespace tagring::low {\nstruct A {};\n}\n",
         "high/b.hpp": '#include "low/a.hpp"\nnamespace tagring::high {\nclass B {\n public:\n  B(low::A& a, int n);\n};\n}\n',
+        # Functions that nobody can set late: const, on their way to a constructor, or gone with the call.
+        "low/hooks.hpp": "namespace tagring::low {\nstruct Hooks {\n  std::function<void()> told;\n};\nclass Told {\n"
+                         "  Told() { std::function<void()> here = {}; }\n  struct Options {\n    Hooks hooks;\n  };\n"
+                         "  using Tell = std::function<void()>;\n  const Tell told_;\n  const Options options_;\n"
+                         "  void tell(Tell told);\n};\n}\n",
         "high/b.cpp": '#include "high/b.hpp"\nnamespace tagring::high {\nB::B(low::A& a, int n) {}\n}\n',
         # Words that are banned, but not here: another's own, of the wire, of the database.
         "low/kept.cpp": '#include <asio/cancellation_slot.hpp>\nauto slot;\n// {"octets"}\nauto sql = R"sql(\n octets INTEGER)sql";\n'}
@@ -52,6 +57,17 @@ BROKEN = {
     ],
     "god_constructors": [
         ({"low/a.hpp": f"class A {{\n public:\n  A({', '.join(f'int& x{i}' for i in range(house.ARGUMENTS_MAX + 1))});\n}};\n"}, LINKS),
+    ],
+    "late_hooks": [
+        ({"low/a.hpp": f"class A {{\n{member}}};\n"}, LINKS) for member in (
+            "  std::function<void()> told_;\n",
+            " public:\n  std::function<void(int times)> told = [](int) {};\n",
+            "  using Tell = std::function<void()>;\n  Tell told_;\n",
+            "  struct Hooks {\n    std::function<void()> told;\n  };\n  Hooks hooks_;\n",
+            "  struct Inner {\n    char open = '{';\n  };\n  std::function<bool(int a,\n                     int b)>\n      told_ = nullptr;\n")
+    ] + [
+        ({"low/a.hpp": "using Tell = std::function<void()>;\n",
+          "high/b.hpp": '#include "low/a.hpp"\nclass B final : public A {\n  low::Tell told_;\n};\n'}, LINKS),
     ],
     "banned_words": [
         ({"low/a.hpp": "// Of the author, if he wishes it.\n"}, LINKS),
