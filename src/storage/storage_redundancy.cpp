@@ -70,15 +70,20 @@ Task<Result<StorageRedundancy::Report>> StorageRedundancy::report(Tag tag) {
   co_return report;
 }
 
-// Of the owners of so many replicas, each once. An error unless all answer.
-Task<Result<std::vector<StorageRedundancy::Report>>> StorageRedundancy::reports(Tag tag, unsigned replicas) {
+// Of the owners of so many replicas, each once. Whoever does not answer counts as `if_silent`; without that
+// it is an error.
+Task<Result<std::vector<StorageRedundancy::Report>>> StorageRedundancy::reports(
+    Tag tag, unsigned replicas, std::optional<Report> if_silent) {
   std::vector<Report> all;
   std::set<std::string> asked;
   for (unsigned i = 0; i < replicas; ++i) {
-    CO_TRY(const ring::Owner owner, co_await kept_.ring().find_owner(replica_key(tag.key(), i, replicas)));
-    if (!asked.insert(owner.contact.origin()).second) continue;
-    Result<Report> answer = co_await ask(owner.contact, tag);
-    if (!answer) kept_.ring().forget_route(replica_key(tag.key(), i, replicas));
+    const RingId place = replica_key(tag.key(), i, replicas);
+    const Result<ring::Owner> owner = co_await kept_.ring().find_owner(place);
+    if (owner && !asked.insert(owner->contact.origin()).second) continue;
+    Result<Report> answer = fail(ErrorCode::kUnavailable, "the owner could not be looked up");
+    if (owner) answer = co_await ask(owner->contact, tag);
+    if (!answer) kept_.ring().forget_route(place);
+    if (!answer && if_silent) answer = *if_silent;
     CO_TRY(Report report, std::move(answer));
     all.push_back(std::move(report));
   }
@@ -114,6 +119,12 @@ Task<Result<void>> StorageRedundancy::change(Tag tag, Change change, std::uint64
                                     {"reach", std::to_string(next.read_factor)}});
   co_await spread(tag, std::max(widest, next.read_factor));
   co_return Result<void>();
+}
+
+Task<void> StorageRedundancy::try_to_change(Tag tag, Change wanted, std::uint64_t from_version) {
+  const Result<void> done = co_await change(tag, wanted, from_version);
+  if (!done)
+    log_.debug("storage_set_not_changed", {{"tag", tag.canonical()}, {"because", done.error().message}});
 }
 
 double StorageRedundancy::vservers() const {
@@ -181,29 +192,18 @@ Task<void> StorageRedundancy::consider_doubling(Tag tag, unsigned partition, dou
     wanted = other && policy_.confirms(*other, set.replicas, partition, bytes);
     break;
   }
-  if (wanted) {
-    const Result<void> done = co_await change(tag, Change::kDouble, set.version);
-    if (!done)
-      log_.debug("storage_not_doubled", {{"tag", tag.canonical()}, {"because", done.error().message}});
-  }
+  if (wanted) co_await try_to_change(tag, Change::kDouble, set.version);
   busy_.erase(tag);
 }
 
-Task<void> StorageRedundancy::try_to_halve(Tag tag) {
-  const redundancy::StorageSet set = kept_.of(tag);
-  const Result<std::vector<Report>> owners = co_await reports(tag, set.replicas);
-  if (!owners || !policy_.may_halve(set, *owners)) co_return;
-  const Result<void> done = co_await change(tag, Change::kHalve, set.version);
-  if (!done) log_.debug("storage_not_halved", {{"tag", tag.canonical()}, {"because", done.error().message}});
-}
-
 // When every owner that stays has taken up what those have that go, nobody needs to ask those any more.
-Task<void> StorageRedundancy::finish_merge(Tag tag) {
+Task<void> StorageRedundancy::try_to_shrink(Tag tag, Change change) {
   const redundancy::StorageSet set = kept_.of(tag);
   const Result<std::vector<Report>> owners = co_await reports(tag, set.replicas);
-  if (!owners || !redundancy::StoragePolicy::is_merged(set, *owners)) co_return;
-  const Result<void> done = co_await change(tag, Change::kMerged, set.version);
-  if (!done) log_.debug("storage_not_merged", {{"tag", tag.canonical()}, {"because", done.error().message}});
+  if (!owners) co_return;
+  const bool may_shrink = change == Change::kMerged ? redundancy::StoragePolicy::is_merged(set, *owners)
+                                                    : policy_.may_halve(set, *owners);
+  if (may_shrink) co_await try_to_change(tag, change, set.version);
 }
 
 // Owners may see a smaller ring, and refuse a set that others have taken. The next smaller one is taken by
@@ -212,8 +212,7 @@ Task<void> StorageRedundancy::give_up(Tag tag) {
   const redundancy::StorageSet set = kept_.of(tag);
   if (kept_.age(tag) < kGiveUp || set.replicas <= kept_.at_rest()) co_return;
   log_.info("storage_set_not_taken", {{"tag", tag.canonical()}, {"replicas", std::to_string(set.replicas)}});
-  const Result<void> done = co_await change(tag, Change::kHalve, set.version);
-  if (!done) log_.debug("storage_not_halved", {{"tag", tag.canonical()}, {"because", done.error().message}});
+  co_await try_to_change(tag, Change::kHalve, set.version);
 }
 
 Task<void> StorageRedundancy::tend(Tag tag) {
@@ -226,9 +225,9 @@ Task<void> StorageRedundancy::tend(Tag tag) {
     const bool complete = co_await spread(tag, std::min(redundancy::kRelaysMax, set.read_factor * 2));
     if (!complete && !was_known) co_await give_up(tag);
   } else if (step == Step::kFinishMerge) {
-    co_await finish_merge(tag);
+    co_await try_to_shrink(tag, Change::kMerged);
   } else if (step == Step::kTryToHalve) {
-    co_await try_to_halve(tag);
+    co_await try_to_shrink(tag, Change::kHalve);
   }
   busy_.erase(tag);
 }
@@ -326,11 +325,11 @@ bool StorageRedundancy::is_unconfirmed(const Tag& tag) const {
 
 // A set counts when all owners at rest have it. This node may have it from one that lied: then most of these
 // know nothing of it, however long ago that was. What counts instead most of them have, or a later one: the
-// latest may be what the liar says now.
+// latest may be what the liar says now. Silence is no word against it.
 Task<void> StorageRedundancy::confirm(Tag tag) {
   confirmed_[tag] = clock_.now();
   const redundancy::StorageSet set = kept_.of(tag);
-  Result<std::vector<Report>> at_rest = co_await reports(tag, kept_.at_rest());
+  Result<std::vector<Report>> at_rest = co_await reports(tag, kept_.at_rest(), Report{set});
   if (!at_rest || kept_.of(tag) != set) co_return;
   std::ranges::sort(*at_rest, redundancy::supersedes, &Report::set);
   const std::size_t own = kept_.stands_at(tag, kept_.at_rest()) ? 1 : 0;

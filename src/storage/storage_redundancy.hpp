@@ -63,13 +63,14 @@ class StorageRedundancy {
 
   // --- changing, as coordinator ---
   Task<Result<void>> change(Tag tag, Change change, std::uint64_t from_version);
+  Task<void> try_to_change(Tag tag, Change wanted, std::uint64_t from_version);
   Task<bool> spread(Tag tag, unsigned widest);
   Task<void> tend(Tag tag);
   Task<void> give_up(Tag tag);
-  Task<void> try_to_halve(Tag tag);
-  Task<void> finish_merge(Tag tag);
+  Task<void> try_to_shrink(Tag tag, Change change);
   Task<void> consider_doubling(Tag tag, unsigned partition, double bytes, std::string origin);
-  Task<Result<std::vector<Report>>> reports(Tag tag, unsigned replicas);
+  Task<Result<std::vector<Report>>> reports(Tag tag, unsigned replicas,
+                                            std::optional<Report> if_silent = std::nullopt);
   [[nodiscard]] bool is_coordinator(const Tag& tag) const;
   [[nodiscard]] double vservers() const;
   [[nodiscard]] bool has_room(const redundancy::StorageSet& set) const;

@@ -297,9 +297,21 @@ TEST(StorageSets, ACursorStaysGoodWhileTheHashtagIsDivided) {
   EXPECT_EQ(uris_of(read), expected);
 }
 
-// A neighbour that lies may have given it to one of them (or a disk of yesterday has).
-TEST(StorageSets, OneThatMostOwnersAtRestKnowNothingOfIsForgotten) {
-  Grown grown(10, {});
+// A neighbour that lies may have given it to one of them (or a disk of yesterday has). Of the others one may
+// say nothing of it.
+void expect_a_set_is_forgotten(bool is_one_silent) {
+  std::size_t silent = SIZE_MAX;
+  std::size_t unanswered = 0;
+  Grown::Options options;
+  options.lie = [&](std::size_t node, const HttpRequest& request) -> std::optional<HttpResponse> {
+    if (node != silent || path_of(request.target) != "/tagring/v1/stores") return std::nullopt;
+    ++unanswered;
+    HttpResponse response;
+    response.status = 503;
+    response.body = R"({"error":"unavailable"})";
+    return response;
+  };
+  Grown grown(10, options);
   World& world = grown.world();
   grown.publish(5);
   ASSERT_EQ(numbers(world).replicas, 0U);
@@ -314,6 +326,8 @@ TEST(StorageSets, OneThatMostOwnersAtRestKnowNothingOfIsForgotten) {
   }
   ASSERT_FALSE(owners.empty());
   const std::size_t fooled = owners.front();
+  if (is_one_silent) silent = owners.back();
+  ASSERT_NE(silent, fooled);
   const auto saved =
       world.await(world.history_store(fooled).save_set({tag, 1'000, 256, 256, {}}), std::chrono::seconds(10));
   ASSERT_TRUE(saved && *saved);
@@ -325,6 +339,13 @@ TEST(StorageSets, OneThatMostOwnersAtRestKnowNothingOfIsForgotten) {
   EXPECT_EQ(numbers_at(world, fooled).replicas, 0U);
   expect_history(world, fooled, {}, {});
   EXPECT_EQ(held(world, fooled, 0), world.posts().size());
+  EXPECT_EQ(unanswered > 0, is_one_silent);
+}
+
+TEST(StorageSets, OneThatMostOwnersAtRestKnowNothingOfIsForgotten) { expect_a_set_is_forgotten(false); }
+
+TEST(StorageSets, OneThatMostOwnersAtRestKnowNothingOfIsForgottenThoughAnotherIsSilent) {
+  expect_a_set_is_forgotten(true);
 }
 
 // They refuse it: as far as they see, the ring has not so many places.
