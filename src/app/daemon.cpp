@@ -28,6 +28,7 @@ namespace asio = boost::asio;
 namespace {
 
 constexpr Duration kOwnOriginTimeout = std::chrono::seconds(10);
+constexpr Duration kDnsTimeout = std::chrono::seconds(10);
 constexpr Duration kUpgradeEvery = std::chrono::seconds(10);
 // A step of one that stood by, which systemd takes for started; and one on PostgreSQL, which says nothing
 // until it is done.
@@ -378,6 +379,12 @@ Task<health::Checks> Daemon::look() {
     checks.insert(checks.end(), of_fronts.begin(), of_fronts.end());
   }
   co_return checks;
+}
+
+Task<std::vector<IpAddress>> Daemon::addresses() {
+  const Instant deadline = clock_.now() + kDnsTimeout;
+  const Result<std::vector<IpAddress>> found = co_await resolver_.resolve(config_.host, deadline);
+  co_return found.value_or(std::vector<IpAddress>());
 }
 
 Task<health::Check> Daemon::look_at_standby() {

@@ -39,6 +39,7 @@ class Daemon final : public health::Machine {
 
   // --- health::Machine ---
   [[nodiscard]] Task<health::Checks> look() override;
+  [[nodiscard]] Task<std::vector<IpAddress>> addresses() override;
   [[nodiscard]] Task<Result<void>> try_to_write() override;
   [[nodiscard]] bool can_write() const override { return database_watch_.can_write(); }
   [[nodiscard]] std::optional<health::Disk> disk() const override;

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/counted.hpp"
+#include "health/names.hpp"
 #include "http/http_error.hpp"
 #include "http/url.hpp"
 #include "proxies/client_address.hpp"
@@ -42,6 +43,7 @@ std::string connected_below(const json::array& instances, const std::string& hos
 // another Host: when it fetched the key with which the question is signed, or when it called back.
 bool is_another_there(const Error& error, const std::string& origin) {
   const std::string& why = error.message;
+  if (error.code == ErrorCode::kConflict) return true;
   for (const char* said : {" answered ", " is gone", " is not an ActivityPub document"})
     if (why.contains(fmt::format("{}/actor{}", origin, said))) return true;
   return is_unanswered(error) && (why.starts_with("HTTP status ") || why.starts_with("Host is not a name"));
@@ -84,10 +86,10 @@ Task<void> Doctor::look_for_ever() {
 }
 
 Task<Checks> Doctor::look() {
-  Checks checks;
-  if (machine_ != nullptr) checks = co_await machine_->look();
-  checks.push_back(look_at_rings());
   const OtherNodes known = others();
+  Checks checks;
+  if (machine_ != nullptr) checks = co_await look_at_machine(known);
+  checks.push_back(look_at_rings());
   checks.push_back(co_await look_from_outside(known));
   const Said said = co_await ask(known);
   checks.push_back(judge_clock(said));
@@ -103,6 +105,17 @@ Task<Checks> Doctor::look() {
   problems_.clear();
   for (const Check& check : checks)
     if (!check.ok) problems_.push_back(check);
+  co_return checks;
+}
+
+Task<Checks> Doctor::look_at_machine(OtherNodes others) {
+  Checks checks = co_await machine_->look();
+  const auto dns = std::ranges::find(checks, "dns", &Check::name);
+  if (dns == checks.end() || !dns->ok) co_return checks;
+  std::vector<IpAddress> elsewhere = other_addresses(patient_.config, co_await machine_->addresses());
+  if (!elsewhere.empty())
+    *dns = co_await look_at_others(*dns, patient_.config.origin(), std::move(elsewhere),
+                                   std::move(others.origins), &reach_);
   co_return checks;
 }
 

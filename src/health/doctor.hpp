@@ -85,6 +85,7 @@ class Doctor {
   [[nodiscard]] OtherNodes others() const;
   [[nodiscard]] Check look_at_rings() const;
   [[nodiscard]] Check look_at_what_left(const std::string& rings) const;
+  Task<Checks> look_at_machine(OtherNodes others);
   Task<Check> look_from_outside(OtherNodes others);
   // By the origin of who says it.
   using Said = std::map<std::string, Reach::Seen>;

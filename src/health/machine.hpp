@@ -11,6 +11,7 @@
 #include "base/task.hpp"
 #include "base/time.hpp"
 #include "health/check.hpp"
+#include "http/ip.hpp"
 
 namespace tagring::health {
 
@@ -25,6 +26,8 @@ class Machine {
   virtual ~Machine() = default;
   // Certificate, names, clock, disk, permissions, and the other processes of the node.
   [[nodiscard]] virtual Task<Checks> look() = 0;
+  // What the DNS has for node.host; empty if it has nothing, or does not answer.
+  [[nodiscard]] virtual Task<std::vector<IpAddress>> addresses() { co_return std::vector<IpAddress>(); }
   // Writes something to the database, and waits until it is on the disk.
   [[nodiscard]] virtual Task<Result<void>> try_to_write() = 0;
   // The last write succeeded.

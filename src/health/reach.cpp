@@ -36,7 +36,8 @@ Task<HttpResponse> Reach::answer(HttpRequest request) {
   if (request.method != "POST") {
     const json::object here = {{"now", to_ms(clock_.wall_now())},
                                {"you", request.peer.text()},
-                               {"host", request.headers.find("Host").value_or("")}};
+                               {"host", request.headers.find("Host").value_or("")},
+                               {"process", process_}};
     co_return json_response(here);
   }
   const Duration wait = budget_.take(budget::Resource::kCalls, budget_.who(request.peer));
@@ -57,7 +58,8 @@ Task<Result<json::object>> Reach::call_back(HttpRequest request) {
   const std::string origin = origin_of(sender->actor.id);
   const Result<json::object> seen = co_await get(origin, address->prefix64());
   if (!seen) co_return json::object{{"reached", false}, {"because", seen.error().message}};
-  co_return json::object{{"reached", true}, {"saw", json::text_of(*seen, "you")}};
+  co_return json::object{
+      {"reached", true}, {"saw", json::text_of(*seen, "you")}, {"process", json::text_of(*seen, "process")}};
 }
 
 Task<Result<json::object>> Reach::get(std::string origin, std::optional<Prefix64> prefix) {
@@ -82,14 +84,31 @@ Task<Result<Reach::Seen>> Reach::look(std::string origin) {
                  IpAddress::parse(json::text_of(there, "you"))};
 }
 
-Task<Result<IpAddress>> Reach::ask(std::string origin) {
+// Who does not know the member says nothing, of itself or of whom it found.
+Result<void> Reach::check_process(const json::object& answer) const {
+  const std::string process = json::text_of(answer, "process");
+  if (process.empty() || process == process_) return {};
+  return fail(ErrorCode::kConflict, "another node answers there in its name");
+}
+
+Task<Result<void>> Reach::come_back(std::string own_origin, IpAddress address) {
+  CO_TRY(const json::object there, co_await get(std::move(own_origin), address.prefix64()));
+  // This one does say.
+  if (json::text_of(there, "process").empty())
+    co_return fail(ErrorCode::kConflict, "something else answers there");
+  co_return check_process(there);
+}
+
+Task<Result<IpAddress>> Reach::ask(std::string origin, std::optional<IpAddress> at) {
+  const std::string address = at.value_or(own_address_).text();
   CO_TRY(const json::object answer,
-         co_await client_.ask(origin + std::string(kPath), {{"address", own_address_.text()}}));
+         co_await client_.ask(origin + std::string(kPath), {{"address", address}}));
   const json::value* reached = json::find(answer, "reached");
   if (reached == nullptr || !reached->is_bool() || !reached->get_bool()) {
     const std::string because = json::get_string(answer, "because").value_or("it does not say why");
     co_return fail(ErrorCode::kUnavailable, federation::why_not({ErrorCode::kUnavailable, because}));
   }
+  CO_TRY_VOID(check_process(answer));
   co_return IpAddress::parse(json::text_of(answer, "saw")).value_or(IpAddress{});
 }
 

@@ -2,11 +2,14 @@
 // (docs/protocol.md, 12.1).
 //
 //   GET  /tagring/v1/reach                  {"now": milliseconds since 1970, "you": the caller's address,
-//                                           "host": the Host that came with it}
+//                                           "host": the Host that came with it, "process": which run of
+//                                           the node answers}
 //   POST /tagring/v1/reach {"address"}      signed. The node calls the sender at that address and at its
-//                                           origin: {"reached": true, "saw": whom the sender saw calling}
+//                                           origin: {"reached": true, "saw": whom the sender saw calling,
+//                                           "process": who answered}
 #pragma once
 
+#include <fmt/format.h>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -42,7 +45,8 @@ class Reach {
         authenticator_(authenticator),
         http_(http),
         budget_(budget),
-        clock_(runtime.clock) {}
+        clock_(runtime.clock),
+        process_(fmt::format("{:016x}", runtime.rng.fork("reach").next())) {}
 
   [[nodiscard]] Task<HttpResponse> answer(HttpRequest request);
 
@@ -52,13 +56,18 @@ class Reach {
   };
   // What the node at `origin` says to anybody.
   [[nodiscard]] Task<Result<Seen>> look(std::string origin);
-  // Asks it to call back. The address from which this node saw the call come; the error says what was in the
-  // way, there or here.
-  [[nodiscard]] Task<Result<IpAddress>> ask(std::string origin);
+  // Asks it to call back, at node.address or at another that the DNS has for this node. The address from
+  // which this node saw the call come; the error says what was in the way, there or here. kConflict: another
+  // process answered there, in this node's name.
+  [[nodiscard]] Task<Result<IpAddress>> ask(std::string origin, std::optional<IpAddress> at = std::nullopt);
+  // Calls this node's own origin at that address: does it come back to this process? kConflict: it was
+  // answered by another one.
+  [[nodiscard]] Task<Result<void>> come_back(std::string own_origin, IpAddress address);
 
  private:
   Task<Result<json::object>> get(std::string origin, std::optional<Prefix64> prefix);
   Task<Result<json::object>> call_back(HttpRequest request);
+  [[nodiscard]] Result<void> check_process(const json::object& answer) const;
 
   const IpAddress own_address_;
   federation::SignedClient& client_;
@@ -66,6 +75,7 @@ class Reach {
   HttpClient& http_;
   budget::Manager& budget_;
   Clock& clock_;
+  const std::string process_;  // drawn at the start
 };
 
 }  // namespace tagring::health

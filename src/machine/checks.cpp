@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "health/names.hpp"
 #include "machine/owner.hpp"
 #include "net/tls.hpp"
 #include "proxies/networks.hpp"
@@ -44,6 +45,9 @@ Task<Check> look_at_names(const config::Config& config, net::Resolver& resolver,
     is_there = is_there || address.prefix64() == config.address.prefix64();
   }
   const std::string detail = fmt::format("{} is {}", config.host, all);
+  const bool has_others = !health::other_addresses(config, *found).empty();
+  if (is_there && has_others)
+    co_return Check{"dns", true, detail, "what is at each, the node sees when it runs"};
   if (is_there) co_return well("dns", detail);
   // As Debian has a machine's own name in /etc/hosts, or a network its machines' in a DNS of its own.
   if (!proxies::is_private(config.address) && std::ranges::all_of(*found, proxies::is_private))

@@ -1,6 +1,10 @@
 #include "machine/checks.hpp"
 
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
 #include <gmock/gmock.h>
+
+#include "net/system_clock.hpp"
 
 namespace tagring::machine {
 namespace {
@@ -8,6 +12,38 @@ namespace {
 using ::testing::HasSubstr;
 
 constexpr std::uint64_t kGigabyte = 1'000'000'000;
+
+// What is said of the DNS where the node does not run.
+health::Check dns_of(const std::vector<const char*>& addresses) {
+  config::Config config;
+  config.host = "tags.example.org";
+  config.address = *IpAddress::parse("192.0.2.1");
+  net::ResolverOptions options;
+  for (const char* address : addresses) options.hosts[config.host].push_back(*IpAddress::parse(address));
+  net::Resolver resolver(options);
+  boost::asio::io_context loop(1);
+  const net::SystemClock clock(loop.get_executor());
+  health::Checks checks;
+  boost::asio::co_spawn(loop, look_at_machine(config, "tagring.toml", &resolver, &clock),
+                        [&checks](const std::exception_ptr& error, health::Checks found) {
+                          EXPECT_EQ(error, nullptr);
+                          checks = std::move(found);
+                        });
+  loop.run();
+  const auto dns = std::ranges::find(checks, "dns", &health::Check::name);
+  return dns == checks.end() ? health::Check{} : *dns;
+}
+
+TEST(Dns, WhatElseItHasIsForTheNodeToTry) {
+  EXPECT_TRUE(dns_of({"192.0.2.1"}).ok);
+  EXPECT_EQ(dns_of({"192.0.2.1"}).what_to_do, "");
+  EXPECT_EQ(dns_of({"192.0.2.1", "127.0.1.1"}).what_to_do, "") << "as /etc/hosts may say";
+  const health::Check both = dns_of({"192.0.2.1", "2001:db8::1"});
+  EXPECT_TRUE(both.ok);
+  EXPECT_EQ(both.detail, "tags.example.org is 192.0.2.1, 2001:db8::1");
+  EXPECT_EQ(both.what_to_do, "what is at each, the node sees when it runs");
+  EXPECT_FALSE(dns_of({"2001:db8::1"}).ok);
+}
 
 TEST(Certificate, IsBadWhenItShouldLongHaveBeenRenewed) {
   const WallTime from{std::chrono::days(20'000)};

@@ -14,7 +14,12 @@ using ::testing::Not;
 class FakeMachine final : public health::Machine {
  public:
   explicit FakeMachine(Clock& clock) : clock_(clock) {}
-  Task<health::Checks> look() override { co_return health::Checks(); }
+  Task<health::Checks> look() override {
+    health::Checks checks;
+    if (!found.empty()) checks.push_back(health::well("dns", "the name has them"));
+    co_return checks;
+  }
+  Task<std::vector<IpAddress>> addresses() override { co_return found; }
   Task<Result<void>> try_to_write() override {
     const Instant done = clock_.now() + takes;
     co_await clock_.sleep_until(done);
@@ -29,6 +34,7 @@ class FakeMachine final : public health::Machine {
 
   Duration takes{1};
   Result<void> written;
+  std::vector<IpAddress> found;  // in the DNS
 
  private:
   Clock& clock_;
@@ -361,6 +367,68 @@ TEST_F(DoctorTest, ANodeBehindAProxySeesWhatThatAnswersForIt) {
   EXPECT_EQ(found.detail, "https://tags.home.example answers: HTTP status 502");
   EXPECT_THAT(found.what_to_do, HasSubstr("in the node's group"));
   EXPECT_THAT(judge(200, "<h1>It works!</h1>").detail, HasSubstr("answers: another server"));
+}
+
+class NamesTest : public DoctorTest {
+ protected:
+  NamesTest() {
+    machine.found = {config().address, *IpAddress::parse(kOther)};
+    config::Config other = config();
+    other.bootstrap = {"https://other.example"};
+    start_on_machine(std::move(other));
+    const std::string path(health::Reach::kPath);
+    internet.answers[config().origin() + path] = [this](const HttpCall& call) -> Result<HttpResponse> {
+      EXPECT_EQ(call.required_prefix, IpAddress::parse(kOther)->prefix64());
+      if (there.empty()) return fail(ErrorCode::kUnavailable, "no route");
+      return with_status(200, there);
+    };
+    internet.answers["https://other.example" + path] = [this](const HttpCall& call) -> Result<HttpResponse> {
+      if (call.method == "GET") return with_status(200, R"({"now": 1})");
+      const std::string address = json::text_of(*json::parse_object(call.body), "address");
+      return with_status(200, address == kOther ? to_other : to_own);
+    };
+  }
+
+  static constexpr const char* kOther = "198.51.100.7";
+  std::string there;  // what answers at that address when this node goes there; empty: nothing
+  // What another node says that is asked to go to the node's addresses.
+  std::string to_other = R"({"reached": false, "because": "connection refused"})";
+  std::string to_own = R"({"reached": true, "saw": "2001:db8:1::1"})";
+};
+
+TEST_F(NamesTest, WhatIsAtAnotherAddressIsThisNodeOrAmiss) {
+  there = get("/tagring/v1/reach").body;
+  EXPECT_TRUE(check("dns").at("ok").as_bool());
+  EXPECT_EQ(detail(check("dns")), "the name has them; all lead to this node");
+  // The machine that had the name before, with the same key, and one of a version that says less.
+  for (const char* other : {R"({"now": 1, "process": "another"})", R"({"now": 1})"}) {
+    there = other;
+    const json::object found = check("dns");
+    EXPECT_FALSE(found.at("ok").as_bool());
+    EXPECT_THAT(detail(found), HasSubstr("the name has them; at 198.51.100.7 is not this node: "));
+    EXPECT_THAT(json::text_of(found, "what_to_do"), HasSubstr("remove its A record 198.51.100.7, or have"));
+  }
+  machine.found = {*IpAddress::parse("2001:db8:1::9"), *IpAddress::parse("127.0.1.1")};
+  EXPECT_EQ(detail(check("dns")), "the name has them") << "of its /64, and of /etc/hosts";
+}
+
+TEST_F(NamesTest, WhoCannotGoThereHasAnotherNodeGo) {
+  EXPECT_FALSE(check("dns").at("ok").as_bool());
+  EXPECT_THAT(detail(check("dns")), HasSubstr("at 198.51.100.7 is not this node: no route"));
+  to_other = R"({"reached": true, "saw": "10.0.0.1", "process": "another"})";
+  EXPECT_THAT(detail(check("dns")), HasSubstr("another node answers there in its name"));
+  to_other = R"({"reached": true, "saw": "10.0.0.1"})";
+  EXPECT_TRUE(check("dns").at("ok").as_bool()) << "it does not say whom it found";
+  const json::object here = *json::parse_object(get("/tagring/v1/reach").body);
+  to_other = json::serialize(json::object{{"reached", true}, {"process", here.at("process")}});
+  EXPECT_TRUE(check("dns").at("ok").as_bool());
+}
+
+TEST_F(NamesTest, AnotherNodeAtItsOwnAddressIsNotThisOne) {
+  EXPECT_TRUE(check("reachable").at("ok").as_bool());
+  to_own = R"({"reached": true, "saw": "2001:db8:1::1", "process": "another"})";
+  EXPECT_FALSE(check("reachable").at("ok").as_bool());
+  EXPECT_THAT(json::text_of(check("reachable"), "what_to_do"), HasSubstr("is not the node"));
 }
 
 TEST_F(DoctorTest, AProxyThatWritesAnotherHostHasWhatIsSignedRefused) {
