@@ -17,6 +17,7 @@
 #include "http/url.hpp"
 #include "instances/tag_tokens.hpp"
 #include "machine/checks.hpp"
+#include "machine/listening.hpp"
 #include "machine/processes.hpp"
 #include "machine/systemd.hpp"
 #include "server/http_server_options.hpp"
@@ -305,7 +306,9 @@ void Daemon::say_ready() {
                TAGRING_VERSION, config_.origin());
   }
   std::fflush(stdout);
-  log_.info("started", {{"version", TAGRING_VERSION}, {"origin", config_.origin()}});
+  log_.info("started", {{"version", TAGRING_VERSION},
+                        {"origin", config_.origin()},
+                        {"listens", machine::listening_at(config_, machine::inherited_sockets())}});
   machine::notify_systemd("READY=1\nSTATUS=");
 }
 
@@ -367,6 +370,7 @@ Task<void> Daemon::stop() {
 
 Task<health::Checks> Daemon::look() {
   health::Checks checks = co_await machine::look_at_machine(config_, config_file_, &resolver_, &clock_);
+  checks.push_back(machine::look_at_listening(config_, config_file_, machine::inherited_sockets()));
   if (config_.is_plain()) {
     const auto certificate = std::ranges::find(checks, "certificate", &health::Check::name);
     const Result<HttpResponse> answer = co_await ask_as_others_do();

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "machine/checks.hpp"
+#include "machine/listening.hpp"
 #include "machine/systemd.hpp"
 #include "proxies/networks.hpp"
 
@@ -46,29 +47,10 @@ Result<std::optional<crypto::CertificateFacts>> Doors::facts_of(const config::Co
   return *std::move(facts);
 }
 
-// Another port than that of the configuration would be served, and nobody would know why nobody comes.
 Result<void> Doors::check_inherited() const {
-  const bool has_tcp = !config_.is_plain() || config_.listen_socket.empty();
-  // It would take connections on the machine that stands by, and nobody would answer them.
-  if (config_.standby && !machine::inherited_sockets().empty())
-    return fail(
-        ErrorCode::kInvalid,
-        "with database.standby nobody may listen for the node: \"systemctl disable --now tagring.socket\"");
-  for (const machine::InheritedSocket& socket : machine::inherited_sockets()) {
-    const bool is_asked_for = socket.path.empty() ? has_tcp && socket.port == config_.listen_port
-                                                  : socket.path == config_.listen_socket;
-    if (is_asked_for) continue;
-    const std::string there = socket.path.empty() ? fmt::format("port {}", socket.port) : socket.path;
-    const std::string here =
-        has_tcp ? fmt::format("port {}", config_.listen_port) : config_.listen_socket.string();
-    return fail(
-        ErrorCode::kInvalid,
-        fmt::format("systemd's tagring.socket has {}, but [listen] in {} asks for {}: \"systemctl edit "
-                    "tagring.socket\" sets another ListenStream, \"systemctl disable --now "
-                    "tagring.socket\" does without",
-                    there, config_file_.string(), here));
-  }
-  return {};
+  const auto wrong = machine::unfit(config_, config_file_, machine::inherited_sockets());
+  if (!wrong) return {};
+  return fail(ErrorCode::kInvalid, fmt::format("{}: {}", wrong->detail, wrong->what_to_do));
 }
 
 Result<void> Doors::listen_at(server::HttpServerOptions options, HttpHandler handler) {

@@ -10,6 +10,7 @@
 #include "base/json.hpp"
 #include "base/runtime.hpp"
 #include "crypto/key.hpp"
+#include "machine/listening.hpp"
 #include "machine/systemd.hpp"
 #include "sql/meta.hpp"
 
@@ -107,7 +108,10 @@ void FrontDaemon::say_ready() {
     fmt::print("tagring {} is a front of {}; stop with Ctrl-C\n", TAGRING_VERSION, config_.origin());
   }
   std::fflush(stdout);
-  log_.info("started", {{"version", TAGRING_VERSION}, {"origin", config_.origin()}, {"role", "front"}});
+  log_.info("started", {{"version", TAGRING_VERSION},
+                        {"origin", config_.origin()},
+                        {"role", "front"},
+                        {"listens", machine::listening_at(config_, machine::inherited_sockets())}});
   machine::notify_systemd("READY=1\nSTATUS=");
 }
 

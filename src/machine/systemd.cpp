@@ -1,6 +1,7 @@
 #include "machine/systemd.hpp"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstddef>
 #include <cstdlib>
@@ -49,15 +50,23 @@ std::vector<InheritedSocket> inherited_sockets() {
   const long long count = std::min(number_of("LISTEN_FDS"), kMost);
   for (int number = kFirst; number < kFirst + count; ++number) {
     ::fcntl(number, F_SETFD, FD_CLOEXEC);
-    InheritedSocket socket{.number = number, .port = 0, .path = {}};
+    InheritedSocket socket{.number = number, .address = {}, .port = 0, .path = {}};
     sockaddr_storage address{};
     socklen_t size = sizeof address;
     if (::getsockname(number, reinterpret_cast<sockaddr*>(&address), &size) != 0) continue;
     if (address.ss_family == AF_UNIX) socket.path = reinterpret_cast<const sockaddr_un&>(address).sun_path;
-    if (address.ss_family == AF_INET)
-      socket.port = ntohs(reinterpret_cast<const sockaddr_in&>(address).sin_port);
-    if (address.ss_family == AF_INET6)
-      socket.port = ntohs(reinterpret_cast<const sockaddr_in6&>(address).sin6_port);
+    if (address.ss_family == AF_INET) {
+      const auto& v4 = reinterpret_cast<const sockaddr_in&>(address);
+      std::array<std::uint8_t, 4> bytes{};
+      std::memcpy(bytes.data(), &v4.sin_addr, bytes.size());
+      socket.address = IpAddress::from_v4(bytes);
+      socket.port = ntohs(v4.sin_port);
+    }
+    if (address.ss_family == AF_INET6) {
+      const auto& v6 = reinterpret_cast<const sockaddr_in6&>(address);
+      std::memcpy(socket.address.bytes.data(), &v6.sin6_addr, socket.address.bytes.size());
+      socket.port = ntohs(v6.sin6_port);
+    }
     all.push_back(std::move(socket));
   }
   return all;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/time.hpp"
+#include "http/ip.hpp"
 
 namespace tagring::machine {
 
@@ -17,7 +18,8 @@ void notify_systemd(std::string_view state);
 // A socket that listens already.
 struct InheritedSocket {
   int number = -1;         // of the file
-  std::uint16_t port = 0;  // of TCP, on whatever address
+  IpAddress address;       // of TCP
+  std::uint16_t port = 0;  // of TCP
   std::string path;        // of a Unix socket; empty for TCP
 };
 // Those that were handed over; they are closed in programs that this one starts.

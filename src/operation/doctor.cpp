@@ -15,6 +15,7 @@
 #include "config/config.hpp"
 #include "health/check.hpp"
 #include "machine/checks.hpp"
+#include "machine/listening.hpp"
 #include "machine/owner.hpp"
 #include "machine/processes.hpp"
 #include "net/resolver.hpp"
@@ -101,11 +102,13 @@ json::object examine(const client::ControlOptions& options) {
                                : "correct it; docs/config.md has every key, tagring setup writes a file")});
   }
   Checks checks = {health::well("configuration", options.config)};
+  const std::vector<machine::InheritedSocket> held = machine::sockets_of_unit(options.config);
   const Result<json::object> answer = client::ask_node(options, "GET", "/doctor");
   if (!answer) {
     const std::optional<machine::FrontHere> front = machine::find_front(*config);
     Checks found = look_without_node(*config, options.config);
     if (front) std::erase_if(found, [](const health::Check& check) { return check.name == "disk"; });
+    if (!front) found.push_back(machine::look_at_listening(*config, options.config, held));
     checks.insert(checks.end(), found.begin(), found.end());
     if (const auto files = unreadable(*config, options.config)) checks.push_back(*files);
     const Checks of_others =
@@ -122,6 +125,8 @@ json::object examine(const client::ControlOptions& options) {
   Checks next;
   const health::Check now = machine::look_at_certificate(*config, net::system_wall_now());
   if (!now.ok && is_well) next.push_back(health::bad("next start", now.detail, now.what_to_do));
+  const std::optional<health::Check> listen = machine::unfit(*config, options.config, held);
+  if (listen) next.push_back(health::bad("next start", listen->detail, listen->what_to_do));
   if (const auto files = unreadable(*config, options.config)) next.push_back(*files);
   const json::object of_next = health::to_json(next);
   json::for_each(json::find(of_next, "checks"), [&](const json::value& check) { list.push_back(check); });

@@ -435,6 +435,10 @@ def restarts_refuse_nobody(network):
             for what, (process, expected) in waiting.items():
                 status, errors = process.communicate(timeout=60)
                 check(f"who asks for {what} while it restarts is answered, start {turn}", status == expected, (status, errors))
+            if turn == 0:
+                _, _, checks = doctor(network, 1)
+                there = f"port {network.port} of {network.node_address(1)}, held by tagring.socket; {held.path}, held by tagring.socket"
+                check("doctor says where it listens, and who holds that", checks["listen"]["ok"] and checks["listen"]["detail"] == there, checks["listen"])
             node.send_signal(signal.SIGTERM)
             node.communicate(timeout=60)
             check("the socket of the proxy stays", held.path.exists())
@@ -444,6 +448,13 @@ def restarts_refuse_nobody(network):
             node = held.start([other])
             _, errors = node.communicate(timeout=60)
             check("a port that the configuration does not ask for ends the start", node.returncode == 2 and "systemctl edit tagring.socket" in errors and f"asks for port {network.port}" in errors, errors)
+        network.config_file(1).write_text(text.replace("[listen]\n", '[listen]\naddress = "127.9.9.9"\n'))
+        node = held.start(held.sockets[:1])
+        node.stdout.readline()
+        _, _, checks = doctor(network, 1)
+        check("doctor sees an address that does not count", not checks["listen"]["ok"] and "listen.address, 127.9.9.9, does not count" in checks["listen"]["detail"], checks["listen"])
+        node.send_signal(signal.SIGTERM)
+        node.communicate(timeout=60)
         network.config_file(1).write_text(text + '[database]\npostgres = "host=/nonexistent"\nstandby = true\n')
         node = held.start(held.sockets[:1])
         _, errors = node.communicate(timeout=60)
