@@ -140,8 +140,9 @@ Task<HttpResponse> Site::follow(Tag tag, std::string account, bool as_json, IpAd
   const std::string url = way ? fill_in(way->text, address) : std::string();
   const bool too_many = !way && way.error().code == ErrorCode::kBusy;
   if (as_json) {
-    HttpResponse response = json_response(way ? json::object{{"url", url}, {"guessed", way->guessed}}
-                                              : json::object{{"error", way.error().message}});
+    HttpResponse response =
+        json_response(way ? json::object{{"url", url}, {"template", way->text}, {"guessed", way->guessed}}
+                          : json::object{{"error", way.error().message}});
     response.status = way ? 200 : too_many ? 429 : 422;
     if (too_many) response.headers.add("Retry-After", std::string(kRetryAfter));
     co_return response;

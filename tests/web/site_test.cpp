@@ -263,9 +263,9 @@ TEST_F(SiteTest, FollowingGoesThroughTheReadersServer) {
               HasSubstr("https://social.example/authorize_interaction?uri=xn--z7x%40tags.example.org"));
   const HttpResponse answer =
       get("/tags/cats/follow?account=social.example", {{"Accept", "application/json"}});
-  EXPECT_EQ(
-      answer.body,
-      R"({"url":"https://social.example/authorize_interaction?uri=cats%40tags.example.org","guessed":false})");
+  EXPECT_EQ(answer.body,
+            R"({"url":"https://social.example/authorize_interaction?uri=cats%40tags.example.org",)"
+            R"("template":"https://social.example/authorize_interaction?uri={uri}","guessed":false})");
 }
 
 // As Mastodon does it, for servers that have no template, or do not know the account.
@@ -275,9 +275,9 @@ TEST_F(SiteTest, FollowingTriesTheUsualPlaceIfTheServerDoesNotSay) {
     http.answer = HttpResponse{.status = status, .headers = {}, .body = R"({"links":[]})"};
     const HttpResponse answer =
         get("/tags/cats/follow?account=me@social.example", {{"Accept", "application/json"}});
-    EXPECT_EQ(
-        answer.body,
-        R"({"url":"https://social.example/authorize_interaction?uri=cats%40tags.example.org","guessed":true})");
+    EXPECT_EQ(answer.body,
+              R"({"url":"https://social.example/authorize_interaction?uri=cats%40tags.example.org",)"
+              R"("template":"https://social.example/authorize_interaction?uri={uri}","guessed":true})");
     EXPECT_EQ(http.asked.size(), status == 200 ? 2U : 3U);
     EXPECT_EQ(http.asked.back(), "https://social.example/.well-known/nodeinfo");
   }

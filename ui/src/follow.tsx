@@ -23,10 +23,10 @@ export function Follow({ tag, address }: { tag: string; address: string }) {
     setGuess("");
     try {
       const target = `/tags/${encodeURIComponent(tag)}/follow?account=${encodeURIComponent(account)}`;
-      const { url, guessed } = await getJson<{ url: string; guessed: boolean }>(target, { headers: { Accept: "application/json" } });
+      const { url, template, guessed } = await getJson<{ url: string; template: string; guessed: boolean }>(target, { headers: { Accept: "application/json" } });
       if (!url.startsWith("https://")) return;
       remember("account", account);
-      remember("server", new URL(url).host); // not always the one that stands in the account
+      remember("template", template); // of a server that is not always the one that stands in the account
       if (guessed) setGuess(url);
       else location.assign(url);
     } catch (error) {

@@ -4,7 +4,7 @@ import { useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { age, moment } from "./age.ts";
 import type { Media, Status } from "./api.ts";
 import { plain, sanitise } from "./sanitise.ts";
-import { recall, serverOf } from "./settings.ts";
+import { atOwnServer } from "./settings.ts";
 
 function Content({ html, lang }: { html: string; lang: string }) {
   const box = useRef<HTMLDivElement>(null);
@@ -75,7 +75,7 @@ export function Post({ status, images, position, main }: PostProps) {
   const warning = status.spoiler_text; // plain text
   const lang = status.language ?? ""; // unknown, and not that of the page
   // Where this reader has an account, and can answer.
-  const server = serverOf(recall("server") || recall("account"));
+  const there = atOwnServer(status.uri);
   const media = status.media_attachments.slice(0, 16);
   // Those that the text does not show already; servers put some of them beside it.
   const text = status.content.replace(/<[^>]*>/g, "").toLowerCase();
@@ -132,10 +132,10 @@ export function Post({ status, images, position, main }: PostProps) {
           ))}
         </ul>
       )}
-      {server && (
+      {there && (
         <p class="elsewhere">
-          <a class="muted" href={`https://${server}/authorize_interaction?uri=${encodeURIComponent(status.uri)}`} rel="nofollow noreferrer">
-            Open at {server}
+          <a class="muted" href={there.href} rel="nofollow noreferrer">
+            Open at {there.host}
           </a>
         </p>
       )}

@@ -16,6 +16,19 @@ export function remember(name: string, value: string): void {
   }
 }
 
+/** Where this reader's own server shows what has that address: by the template that it gave to follow by, else where most do. */
+export function atOwnServer(uri: string): URL | undefined {
+  const server = serverOf(recall("account"));
+  const template = recall("template") || (server && `https://${server}/authorize_interaction?uri={uri}`);
+  if (!template) return undefined;
+  try {
+    const url = new URL(template.replace("{uri}", encodeURIComponent(uri)));
+    return url.protocol === "https:" ? url : undefined;
+  } catch {
+    return undefined; // what servers of others write need be no address
+  }
+}
+
 /** The server of an account as people write it: "@me@social.example", "social.example", the address of a profile. */
 export function serverOf(account: string): string {
   const text = account.trim().replace(/^https?:\/\//, "");

@@ -238,9 +238,10 @@ test("who has an account elsewhere follows in one step, and opens posts there", 
     assert.equal(await there.getAttribute("href"), `https://oak.example/authorize_interaction?uri=${encodeURIComponent(uri)}`);
   }));
 
-test("who has an account on a server of another name opens posts at that server", () =>
+test("who has an account on a server of another name opens posts at that server, where it wants its people", () =>
   visit({}, async (page) => {
-    await page.route("**/follow?account=*", (route) => route.fulfill({ json: { url: "https://oak.example/authorize_interaction?uri=x", guessed: true } }));
+    const template = "https://oak.example/ostatus_subscribe?acct={uri}"; // Pleroma's
+    await page.route("**/follow?account=*", (route) => route.fulfill({ json: { url: template.replace("{uri}", "x"), template, guessed: true } }));
     await live(page, "caturday");
     await page.locator(".follow summary").click();
     await page.locator(".follow input").fill("@me@family.example");
@@ -248,7 +249,13 @@ test("who has an account on a server of another name opens posts at that server"
     await page.getByRole("link", { name: "go on at oak.example" }).waitFor();
     await live(page, "caturday");
     await page.getByRole("button", { name: "Follow as @me@family.example" }).waitFor();
-    await posts(page).first().getByRole("link", { name: "Open at oak.example" }).waitFor();
+    const uri = await posts(page).first().getAttribute("data-uri");
+    const there = posts(page).first().getByRole("link", { name: "Open at oak.example" });
+    assert.equal(await there.getAttribute("href"), template.replace("{uri}", encodeURIComponent(uri)));
+    // One that is no address takes no more away than the link.
+    await page.evaluate(() => localStorage.setItem("template", "https://{uri}/"));
+    await live(page, "caturday");
+    assert.equal(await page.getByRole("link", { name: /^Open at/ }).count(), 0);
   }));
 
 for (const [first, bars] of [[29, 30], [9, 10], [0, 7]]) {
