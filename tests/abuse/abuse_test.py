@@ -172,12 +172,14 @@ def main():
                 row["wrong"].append("after a restart it does not serve")
             wrong, skipped = row.pop("wrong"), row.pop("skipped")
             row["ok"] = not wrong
-            rows.append(row)
+            if not skipped or wrong:
+                rows.append(row)
             print(f"{name:38} {row['attacker_bytes'] / MIB:8.1f} MiB {row['attacker_requests']:7} requests | p99 {row['honest_p99_before_ms']:6.1f} → "
                   f"{row['honest_p99_ms']:7.1f} ms ({row['beside_p99_ms']:.1f} beside), memory {row['rss_mb']:+6.1f} → "
                   f"{row['rest_mb']:+6.1f} MiB, database {row['database_mb']:+5.2f} MiB, "
-                  f"{row['outgoing_requests']:3} requests{'' if row['ok'] else '  BAD: ' + ', '.join(wrong)}"
-                  f"{'  skipped: ' + skipped if skipped else ''}", flush=True)
+                  f"{row['outgoing_requests']:3} requests{'' if row['ok'] else '  BAD: ' + ', '.join(wrong)}", flush=True)
+            if skipped:
+                print(f"skipped: {name}: {skipped}", flush=True)
     if options.json:
         Path(options.json).parent.mkdir(parents=True, exist_ok=True)
         Path(options.json).write_text(json.dumps(rows, indent=1) + "\n")

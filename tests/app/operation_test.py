@@ -366,7 +366,7 @@ def seen_by_machines(network):
         done = subprocess.run(["promtool", "check", "metrics"], input=body, capture_output=True, text=True)
         check("promtool reads it", done.returncode == 0, done.stdout + done.stderr)
     else:
-        print("skipped: there is no promtool (Debian's prometheus)")
+        print("missing: promtool (tools/setup installs it)")
 
 
 SLOW = r"""

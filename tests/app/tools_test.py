@@ -96,6 +96,13 @@ def test_counting(folder):
     check("but who looks for new ones is told", run_tests.execute([asks], 60, {"TAGRING_SEED": "7"})[0] == 1)
 
 
+def test_what_is_missing(folder):
+    said = "print('skipped: only root may\\nmissing: toot\\n3 passed, 0 failed')"
+    result = run_tests.script([program(folder, "misses", said)], 60)
+    check("what should be installed and is not is a failure", (result.passed, result.failed, result.skipped) == (3, 1, 1), result)
+    check("and is told", "missing: toot" in result.output, result)
+
+
 def test_slack():
     now, idle = [0.0], [0]
     slack = run_tests.Slack(10, lambda: (idle[0], int(now[0] * 200)), lambda: now[0])
@@ -132,6 +139,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         test_soak(folder)
         test_counting(folder)
+        test_what_is_missing(folder)
         test_node_tests(folder)
     print(f"{checks - failures} passed, {failures} failed")
     return 1 if failures else 0

@@ -140,7 +140,7 @@ def main():
     arguments = parser.parse_args()
     print(f"seed {arguments.seed}; to repeat it: --seconds {arguments.seconds} --nodes {arguments.nodes} --seed {arguments.seed}", flush=True)
     if not FAKETIME:
-        print("skipped: wrong clocks: there is no libfaketime")
+        print("missing: libfaketime, for wrong clocks (tools/setup installs it)")
     nodes = range(arguments.nodes)
     directory = ROOT / "run" / f"faults_{arguments.nodes}_{arguments.seed}"
     with NamespaceNetwork(directory, arguments.nodes, far=(), clocks=nodes, slow_disks=True) as network:

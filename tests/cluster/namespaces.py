@@ -7,6 +7,7 @@ however it ends, and nothing of it is seen outside. Where user namespaces are al
 
 import http.client
 import os
+import shutil
 import signal
 import ssl
 import subprocess
@@ -37,6 +38,8 @@ def enter():
     unshare = ["unshare", "--mount", "--net", "--pid", "--fork", "--kill-child", "--mount-proc"]
     if os.geteuid() != 0:
         unshare += ["--user", "--map-root-user"]
+    if not shutil.which("ip"):
+        print("missing: ip (tools/setup installs it)")
     try:
         probe = subprocess.run([*unshare, "sh", "-c", PROBE], capture_output=True, text=True)
     except FileNotFoundError as error:

@@ -200,7 +200,7 @@ def main():
     names = sys.argv[1:] or ["kill", "pause", "cut", "delay", "lose", "full", "clocks"]
     passed = failed = 0
     if not FAKETIME and "clocks" in names:
-        print("skipped: clocks: there is no libfaketime")
+        print("missing: libfaketime, for clocks (tools/setup installs it)")
         names.remove("clocks")
     started = time.monotonic()
     with NamespaceNetwork(ROOT / "run" / "namespaces_test", NODES, FAR, clocks=[AHEAD, BEHIND, CORRECTED]) as network:

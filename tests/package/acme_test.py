@@ -133,7 +133,7 @@ ca_file = "root.pem"
 def main():
     missing = [name for name in ["pebble", "pebble-challtestsrv", "certbot"] if not shutil.which(name)]
     if missing:
-        print(f"skipped: there is no {', '.join(missing)}\n0 passed, 0 failed")
+        print(f"missing: {', '.join(missing)} (tools/setup installs it)\n0 passed, 0 failed")
         return
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

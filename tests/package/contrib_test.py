@@ -39,7 +39,7 @@ def main():
     stops = [found for path in texts for found in re.findall(r"systemctl (?:stop|disable --now)((?:\s+tagring[\w.@-]*)+)", path.read_text())]
     check("what stops the node stops its socket, too, which would start it again", stops and all("tagring.socket" in units.split() for units in stops), stops)
     if not shutil.which("promtool"):
-        print("skipped: promtool (Debian's prometheus) is not installed")
+        print("missing: promtool (tools/setup installs it)")
     else:
         for command in [["check", "rules", "contrib/prometheus-alerts.yml"], ["test", "rules", "contrib/prometheus-alerts-test.yml"]]:
             done = subprocess.run(["promtool", *command], cwd=ROOT, capture_output=True, text=True)

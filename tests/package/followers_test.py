@@ -121,7 +121,7 @@ def main():
         source = Path(temporary) / "header.c"
         source.write_text('#include "followers/tagring_followers.h"\nint main(void) { tagring_digest none = {{0}}; return none.bytes[0]; }\n')
         for compiler in ["clang-19", "gcc"]:
-            if shutil.which(compiler):
+            if shutil.which(compiler):  # who has none is told below
                 check(f"{compiler}: the C header", *run(compiler, "-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fsyntax-only", "-I",
                                                         prefix / "include" / "tagring", source))
         vectors_hold(prefix)

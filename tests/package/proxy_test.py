@@ -235,10 +235,10 @@ def main():
             continue
         tested += 1
         if not shutil.which(language):
-            print(f"skipped: {name}: {language} is not installed")
+            print(f"missing: {language}, for {name} (tools/setup installs it)")
             continue
         if "stream {" in parts[language] and not Path("/usr/lib/nginx/modules/ngx_stream_module.so").exists():
-            print(f"skipped: {name}: libnginx-mod-stream is not installed")
+            print(f"missing: libnginx-mod-stream, for {name} (tools/setup installs it)")
             continue
         with tempfile.TemporaryDirectory() as folder:
             example(name, parts, Place(folder))
