@@ -1,6 +1,7 @@
 #include "activitypub/actor_documents.hpp"
 
 #include <algorithm>
+#include <boost/asio/this_coro.hpp>
 #include <fmt/format.h>
 
 #include "base/bytes.hpp"
@@ -80,7 +81,7 @@ Task<HttpResponse> ActorDocuments::answer(HttpRequest request) {
         fediverse::make_node_actor(identity_, identity_.key.public_key().pem(), born, identity_.contact);
     co_return by_accept(activity(with_names(std::move(actor), std::nullopt)));
   }
-  if (path == "/.well-known/webfinger") co_return webfinger(query);
+  if (path == "/.well-known/webfinger") co_return co_await webfinger(query, request.peer);
   if (path == "/.well-known/host-meta")
     co_return document("application/xrd+xml", fediverse::make_host_meta(identity_));
   if (path == "/.well-known/nodeinfo") {
@@ -119,19 +120,21 @@ json::object ActorDocuments::with_names(json::object actor, const std::optional<
   return actor;
 }
 
-HttpResponse ActorDocuments::webfinger(std::string_view query) const {
+Task<HttpResponse> ActorDocuments::webfinger(std::string query, IpAddress asker) {
   Result<fediverse::WebfingerTarget> target =
-      fediverse::parse_webfinger_resource(resource_in(std::string(query)), identity_);
-  if (!target) return error_response(target.error());
+      fediverse::parse_webfinger_resource(resource_in(std::move(query)), identity_);
+  if (!target) co_return error_response(target.error());
   if (target->tag && blocks_.of_tag(target->tag->canonical()) != nullptr)
-    return not_found("this hashtag is not offered here");
+    co_return not_found("this hashtag is not offered here");
+  // Who looks for a hashtag asks for its document next: by then it may be known how old it is.
+  if (target->tag) (void)co_await since(target->tag, asker);
   // People are sent on. The account stays what it is: servers that look at it again, and so hear that it has
   // moved, refuse one whose name is another's.
   if (!identity_.moved_to.empty()) {
     const fediverse::NodeUrls there(identity_.moved_to);
     target->page = target->tag ? there.tag_page(*target->tag) : there.origin() + "/";
   }
-  return document("application/jrd+json", json::serialize(fediverse::make_webfinger(*target)));
+  co_return document("application/jrd+json", json::serialize(fediverse::make_webfinger(*target)));
 }
 
 Task<HttpResponse> ActorDocuments::tag_page(HttpRequest request, std::string rest, std::string query) {
@@ -173,20 +176,47 @@ Task<HttpResponse> ActorDocuments::tag_page(HttpRequest request, std::string res
 }
 
 Task<std::optional<WallTime>> ActorDocuments::since(std::optional<Tag> tag, IpAddress asker) {
-  const auto known = since_.find(tag);
-  if (known != since_.end()) co_return known->second;
-  if (tag && outbox_.wait_for(*tag, asker) > Duration::zero()) co_return std::nullopt;
-  const Result<std::optional<WallTime>> stored = co_await followers_.actor_since(tag);
-  if (!stored || !*stored) co_return std::nullopt;
-  WallTime first = **stored;
-  if (tag) {
-    const std::optional<Outbox::Extent> extent = co_await outbox_.extent(*tag);
-    if (!extent) co_return first;
-    first = std::min(first, extent->first_day.value_or(first));
+  const auto may_look = [this](const Since& known) {
+    return clock_.now() >= known.look_again && tasks_.size() < kLookUpsMax;
+  };
+  auto known = since_.find(tag);
+  const bool is_new = known == since_.end();
+  if (!is_new && (!tag || !may_look(known->second))) co_return known->second.day;
+  if (tag && outbox_.wait_for(*tag, asker) > Duration::zero())
+    co_return is_new ? std::nullopt : std::optional(known->second.day);
+  if (is_new) {
+    const Result<std::optional<WallTime>> stored = co_await followers_.actor_since(tag);
+    if (!stored || !*stored) co_return std::nullopt;
+    make_room(since_, kSinceMax);
+    known = since_.try_emplace(tag, Since{**stored}).first;
   }
-  make_room(since_, kSinceMax);
-  since_.emplace(std::move(tag), first);
-  co_return first;
+  const WallTime day = known->second.day;
+  if (!tag || !may_look(known->second)) co_return day;
+  known->second.look_again = Instant::max();
+  Executor executor = co_await boost::asio::this_coro::executor;
+  tasks_.spawn("first_day", look_up(*std::move(tag), std::move(executor)));
+  co_return day;
+}
+
+Task<void> ActorDocuments::look_up(Tag tag, Executor asker) {
+  TaskGroup charged(asker);
+  charged.spawn("first_day_of_asker", find_first_day(std::move(tag)));
+  co_await charged.join();
+}
+
+Task<void> ActorDocuments::find_first_day(Tag tag) {
+  const std::optional<Outbox::Extent> extent = co_await outbox_.extent(tag);
+  const auto known = since_.find(tag);
+  if (known == since_.end()) co_return;
+  if (!extent) known->second.look_again = clock_.now() + kLookAgain;
+  if (!extent || extent->first_day.value_or(known->second.day) >= known->second.day) co_return;
+  known->second.day = *extent->first_day;
+  (void)co_await followers_.backdate_actor(std::move(tag), *extent->first_day);  // or it is looked up again
+}
+
+Task<void> ActorDocuments::stop() {
+  tasks_.cancel();
+  co_await tasks_.join();
 }
 
 }  // namespace tagring::activitypub

@@ -166,6 +166,7 @@ Task<void> Node::stop() {
   co_await parts_->storage.retention.stop();
   co_await parts_->reading.posts.stop();
   co_await parts_->reading.tag_api.stop();
+  co_await parts_->actors.documents.stop();
   co_await parts_->instances.replayer.stop();
   co_await parts_->instances.tag_sources.stop();
   co_await parts_->fasp.sharing.stop();

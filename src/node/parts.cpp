@@ -168,7 +168,7 @@ ActorRole::ActorRole(Speech& speech, Rings& rings, RelayRole& relay, StorageRole
       events(batches, relay.subscriber, rings.relays, speech.budget, speech.identity, speech.runtime.clock),
       inbox(speech.authenticator, posts, follows, events, instances.sync, speech.runtime),
       outbox(speech.identity, storage.history, announced, speech.budget, speech.runtime.clock),
-      documents(speech.identity, rings.service, outbox, relay.followers, speech.blocks),
+      documents(speech.identity, rings.service, outbox, relay.followers, speech.blocks, speech.runtime),
       resolver(speech.identity, storage.history, speech.blocks, speech.budget) {}
 
 Reading::Reading(const Environment& world, Speech& speech, RelayRole& relay, StorageRole& storage,
