@@ -127,7 +127,10 @@ Task<HttpResponse> ActorDocuments::webfinger(std::string query, IpAddress asker)
   if (target->tag && blocks_.of_tag(target->tag->canonical()) != nullptr)
     co_return not_found("this hashtag is not offered here");
   // Who looks for a hashtag asks for its document next: by then it may be known how old it is.
-  if (target->tag) (void)co_await since(target->tag, asker);
+  if (target->tag && !since_.contains(target->tag) && tasks_.size() < kLookUpsMax) {
+    Executor executor = co_await boost::asio::this_coro::executor;
+    tasks_.spawn("since", charged_to(std::move(executor), learn_since(*target->tag, asker)));
+  }
   // People are sent on. The account stays what it is: servers that look at it again, and so hear that it has
   // moved, refuse one whose name is another's.
   if (!identity_.moved_to.empty()) {
@@ -194,13 +197,17 @@ Task<std::optional<WallTime>> ActorDocuments::since(std::optional<Tag> tag, IpAd
   if (!tag || !may_look(known->second)) co_return day;
   known->second.look_again = Instant::max();
   Executor executor = co_await boost::asio::this_coro::executor;
-  tasks_.spawn("first_day", look_up(*std::move(tag), std::move(executor)));
+  tasks_.spawn("first_day", charged_to(std::move(executor), find_first_day(*std::move(tag))));
   co_return day;
 }
 
-Task<void> ActorDocuments::look_up(Tag tag, Executor asker) {
+Task<void> ActorDocuments::learn_since(Tag tag, IpAddress asker) {
+  (void)co_await since(std::move(tag), asker);
+}
+
+Task<void> ActorDocuments::charged_to(Executor asker, Task<void> work) {
   TaskGroup charged(asker);
-  charged.spawn("first_day_of_asker", find_first_day(std::move(tag)));
+  charged.spawn("for_asker", std::move(work));
   co_await charged.join();
 }
 
@@ -209,9 +216,7 @@ Task<void> ActorDocuments::find_first_day(Tag tag) {
   const auto known = since_.find(tag);
   if (known == since_.end()) co_return;
   if (!extent) known->second.look_again = clock_.now() + kLookAgain;
-  if (!extent || extent->first_day.value_or(known->second.day) >= known->second.day) co_return;
-  known->second.day = *extent->first_day;
-  (void)co_await followers_.backdate_actor(std::move(tag), *extent->first_day);  // or it is looked up again
+  if (extent && extent->first_day) known->second.day = std::min(known->second.day, *extent->first_day);
 }
 
 Task<void> ActorDocuments::stop() {

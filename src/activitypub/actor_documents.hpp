@@ -56,13 +56,15 @@ class ActorDocuments {
   [[nodiscard]] json::object with_names(json::object actor, const std::optional<Tag>& tag) const;
   // When an actor came to be; that of the node, if `tag` is empty. A hashtag's is as old as its first post,
   // as far as this node has heard: who looks at it before following would see an account of today otherwise.
-  // Its owners are asked meanwhile, not waited for, so the first to look may see the day on which they did.
+  // Its owners are asked meanwhile, not waited for, so the first to look may see the day on which they did;
+  // what they say is kept in memory only, since one of them alone may have said it.
   // Anybody may ask for any hashtag, and each that is new is a write and a look-up: of the budget of who
   // asks, and nothing is said of one that is new where that is used up.
   Task<std::optional<WallTime>> since(std::optional<Tag> tag, IpAddress asker);
-  // On the executor of who asks, whose time it takes.
-  Task<void> look_up(Tag tag, Executor asker);
+  Task<void> learn_since(Tag tag, IpAddress asker);
   Task<void> find_first_day(Tag tag);
+  // On the executor of who asks, whose time it takes.
+  static Task<void> charged_to(Executor asker, Task<void> work);
 
   static constexpr std::size_t kSinceMax = 10'000;
 

@@ -310,13 +310,6 @@ Task<Result<std::optional<WallTime>>> SqliteRelayStore::actor_since(std::optiona
       });
 }
 
-Task<Result<void>> SqliteRelayStore::backdate_actor(Tag tag, WallTime since) {
-  return database_.write([tag = std::move(tag), since](Connection& db) -> Result<void> {
-    TRY_VOID(db.run("UPDATE actors SET since = ?2 WHERE tag = ?1 AND since > ?2", tag.canonical(), since));
-    return {};
-  });
-}
-
 Task<Result<void>> SqliteRelayStore::advance(Cursors cursors, Notes notes) {
   return database_.write(
       [cursors = std::move(cursors), notes = std::move(notes)](Connection& db) -> Result<void> {

@@ -94,7 +94,6 @@ class SqliteRelayStore : public delivery::Store, public federation::LetterStore 
   Task<Result<std::vector<FormerServer>>> former_servers() override;
   Task<Result<void>> drop_former_server(delivery::PartialKey key) override;
   Task<Result<std::optional<WallTime>>> actor_since(std::optional<Tag> tag) override;
-  Task<Result<void>> backdate_actor(Tag tag, WallTime since) override;
   Task<Result<void>> advance(Cursors cursors, Notes notes) override;
   Task<Result<Cursors>> cursors() override;
   Task<Result<Notes>> notes(std::uint64_t after, std::uint64_t through) override;

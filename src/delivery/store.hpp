@@ -264,12 +264,9 @@ class Store {
   virtual Task<Result<std::vector<FormerServer>>> former_servers() = 0;
   virtual Task<Result<void>> drop_former_server(PartialKey key) = 0;
   // When one of this node's actors came to be: its own without `tag`, or that of a hashtag, which is when
-  // somebody first asked for it, or earlier if that was found later. Anybody can ask for any: of kActorsMax
-  // the oldest that nobody follows go.
+  // somebody first asked for it. Anybody can ask for any: of kActorsMax the oldest that nobody follows go.
   static constexpr std::size_t kActorsMax = 20'000;
   virtual Task<Result<std::optional<WallTime>>> actor_since(std::optional<Tag> tag) = 0;
-  // Of an actor that is known already. A later time than is known changes nothing.
-  virtual Task<Result<void>> backdate_actor(Tag tag, WallTime since) = 0;
   // How an inbox takes the feed.
   struct Cursor {
     std::uint64_t acknowledged = 0;           // up to there; never goes back

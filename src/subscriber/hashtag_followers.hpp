@@ -84,10 +84,6 @@ class HashtagFollowers {
   [[nodiscard]] Task<Result<std::optional<WallTime>>> actor_since(std::optional<Tag> tag) const {
     return store_.actor_since(std::move(tag));
   }
-  // It came to be earlier, as is known by now (Store::backdate_actor).
-  [[nodiscard]] Task<Result<void>> backdate_actor(Tag tag, WallTime since) const {
-    return store_.backdate_actor(std::move(tag), since);
-  }
 
  private:
   struct Reminder {

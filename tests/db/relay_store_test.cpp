@@ -945,17 +945,6 @@ TEST_P(RelayStore, NewsAreWhatWouldBeAccepted) {
   }
 }
 
-TEST_P(RelayStore, AnActorIsAsOldAsTheEarliestThatWasHeardOfIt) {
-  const auto known = must(store().actor_since("cats"_tag));
-  ASSERT_TRUE(known);
-  must(store().backdate_actor("cats"_tag, *known + std::chrono::hours(1)));
-  EXPECT_EQ(must(store().actor_since("cats"_tag)), known);
-  must(store().backdate_actor("cats"_tag, *known - std::chrono::hours(1)));
-  EXPECT_EQ(must(store().actor_since("cats"_tag)), *known - std::chrono::hours(1));
-  must(store().backdate_actor("dogs"_tag, *known));
-  EXPECT_EQ(count_rows("SELECT count(*) FROM actors"), 1) << "nobody has asked for that one";
-}
-
 TEST_P(RelayStore, WhoAsksForActorsOfAnyHashtagDrivesOutOnlyThoseThatNobodyFollows) {
   must(store().follow({follower("cats"_tag, "https://f.example/u")}));
   EXPECT_TRUE(must(store().actor_since(std::nullopt)));

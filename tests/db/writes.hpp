@@ -344,11 +344,6 @@ inline constexpr std::array kOthers = {
             return done(s.relay.drop_former_server({name(rng), "https://f.example"}));
           }},
     Write{"actor_since", [](Stores& s, Rng& rng) { return done(s.relay.actor_since(tag(rng))); }},
-    Write{"backdate_actor",
-          [](Stores& s, Rng& rng) {
-            Tag drawn = tag(rng);
-            return done(s.relay.backdate_actor(std::move(drawn), moment(rng)));
-          }},
     Write{"add_change",
           [](Stores& s, Rng& rng) {
             administrators::Change drawn{moment(rng), author(rng), "/blocks/add", name(rng), "done"};

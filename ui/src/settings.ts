@@ -18,7 +18,7 @@ export function remember(name: string, value: string): void {
 
 /** Where this reader's own server shows what has that address: by the template that it gave to follow by, else where most do. */
 export function atOwnServer(uri: string): URL | undefined {
-  const server = serverOf(recall("account"));
+  const server = serverOf(recall("server") || recall("account")); // "server": as earlier versions remembered it
   const template = recall("template") || (server && `https://${server}/authorize_interaction?uri={uri}`);
   if (!template) return undefined;
   try {
