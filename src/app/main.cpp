@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -83,13 +84,19 @@ std::string wrong_option(CLI::App& app, int argc, char** argv) {
     path += " " + at->get_name();
   }
   std::vector<std::string> names;
-  for (const CLI::Option* option : at->get_options())
+  for (const CLI::Option* option : at->get_options()) {
     for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+    for (const std::string& name : option->get_snames()) names.push_back("-" + name);
+  }
   for (int i = 1; i < argc; ++i) {
     const std::string_view typed = argv[i];
     const std::string word(typed.substr(0, typed.find('=')));
-    if (!word.starts_with("--") || std::ranges::find(names, word) != names.end()) continue;
-    return fmt::format("no option \"{}\"{}; see {} --help", word, did_you_mean(word, names), path);
+    // "-" is a file, and "-1" a number.
+    const bool is_option = word.size() > 1 && word[0] == '-' && std::isdigit(word[1]) == 0;
+    if (!is_option || std::ranges::find(names, word) != names.end()) continue;
+    std::string meant = word.starts_with("--") ? "" : did_you_mean("-" + word, names);
+    if (meant.empty()) meant = did_you_mean(word, names);
+    return fmt::format("no option \"{}\"{}; see {} --help", word, meant, path);
   }
   return {};
 }

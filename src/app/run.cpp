@@ -6,6 +6,7 @@
 #include "app/daemon.hpp"
 #include "app/front_daemon.hpp"
 #include "cli/exit.hpp"
+#include "cli/one_of.hpp"
 #include "cluster/channel.hpp"
 #include "config/config.hpp"
 #include "machine/owner.hpp"
@@ -72,7 +73,7 @@ void add_run(CLI::App& app, int& status) {
           "--role", options->role,
           "all: the whole node; or one of several processes that are one node (docs/scaling.md): core, "
           "which stands on the rings and has the data, or front, which speaks with the world for it")
-      ->check(CLI::IsMember({"all", "core", "front"}))
+      ->check(cli::one_of({"all", "core", "front"}))
       ->capture_default_str();
   command->add_option(
       "--inside", options->inside,

@@ -3,22 +3,26 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <numeric>
-#include <utility>
 
 namespace tagring {
 namespace {
 
-// Letters to insert, remove or replace (Levenshtein).
+// Letters to insert, remove or replace, and neighbours to change places (Damerau, Levenshtein).
 std::size_t distance(const std::string& a, const std::string& b) {
+  std::vector<std::size_t> before(b.size() + 1);
   std::vector<std::size_t> row(b.size() + 1);
+  std::vector<std::size_t> next(b.size() + 1);
   std::iota(row.begin(), row.end(), 0);
   for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = std::exchange(row[0], i);
+    next[0] = i;
     for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, replaced});
+      const std::size_t replaced = row[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
+      next[j] = std::min({row[j] + 1, next[j - 1] + 1, replaced});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+        next[j] = std::min(next[j], before[j - 2] + 1);
     }
+    before.swap(row);
+    row.swap(next);
   }
   return row.back();
 }

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "base/json.hpp"
+#include "cli/one_of.hpp"
 #include "studies/sim.hpp"
 
 namespace tagring::studies {
@@ -77,7 +78,7 @@ void add_sim_attack(CLI::App& sim, int& status) {
       ->check(CLI::Range(0.0, 0.9))
       ->capture_default_str();
   command->add_option("--strategy", options->strategy, "How they lie")
-      ->check(CLI::IsMember(kStrategies))
+      ->check(cli::one_of(kStrategies))
       ->capture_default_str();
   command->add_option("--queries", options->attack.queries, "Calls of a secure look-up, at most")
       ->check(CLI::Range(std::size_t{1}, std::size_t{10'000}))

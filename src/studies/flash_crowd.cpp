@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "base/json.hpp"
+#include "cli/one_of.hpp"
 #include "evaluation/events.hpp"
 #include "studies/sim.hpp"
 
@@ -61,7 +62,7 @@ void add_sim_flash_crowd(CLI::App& sim, int& status) {
   auto options = std::make_shared<FlashCrowdOptions>();
   CLI::App* command = sim.add_subcommand("flash-crowd", std::string(kFlashCrowdSummary));
   command->add_option("--burst", options->burst, "Which burst of real posts")
-      ->check(CLI::IsMember(evaluation::burst_names(evaluation::built_in_bursts())))
+      ->check(cli::one_of(evaluation::burst_names(evaluation::built_in_bursts())))
       ->capture_default_str();
   command->add_option("--scale", options->scale, "So many times the posts (the bursts are a sample of 1 %)")
       ->check(CLI::Range(0.01, 100.0))

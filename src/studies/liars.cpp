@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "base/json.hpp"
+#include "cli/one_of.hpp"
 #include "sim/lies.hpp"
 #include "studies/sim.hpp"
 
@@ -71,10 +72,8 @@ void add_sim_liars(CLI::App& sim, int& status) {
   command->add_option("--malicious", options->run.malicious, "Part of the nodes that lies")
       ->check(CLI::Range(0.0, 0.9))
       ->capture_default_str();
-  std::vector<std::string> roles;
-  for (const auto& [name, role] : kRoles) roles.push_back(name);
   command->add_option("--role", options->role, "As what they lie")
-      ->check(CLI::IsMember(roles))
+      ->check(cli::one_of(kRoles))
       ->capture_default_str();
   command->add_option("--hashtags", options->run.hashtags, "Hashtags that people use")
       ->check(CLI::Range(std::size_t{1}, std::size_t{500}))

@@ -471,7 +471,10 @@ def answers_to_mistakes(network):
     for words, says in [(["instance", "lst"], 'did you mean "list"?'), (["block", "ad"], 'did you mean "add"?'), (["sim", "rng"], 'did you mean "ring"?'),
                         (["show", "qeues", *config], 'did you mean "queues"?'), (["query", "x", "--limt", "3", *config], 'did you mean "--limit"?'), (["block", "import", "x", "--source", "a", "--dry-run"], "see tagring block import --help"),
                         (["block", "add", "domian", "x.example", *config], 'did you mean "domain"?'), (["statsu"], 'did you mean "status"?'), (["block"], "needs a command: list, add"), (["nothinglikeit"], "see tagring --help"),
-                        (["--versoin"], 'did you mean "--version"?'), (["status", "--config", Path("/")], "/ is a folder")]:
+                        (["--versoin"], 'did you mean "--version"?'), (["-x"], 'no option "-x", did you mean "-h"?'), (["-v"], 'did you mean "--version"?'), (["block", "-x"], "see tagring block --help"),
+                        (["status", "-x", *config], 'no option "-x"'), (["run", "--role", "coer"], 'did you mean "core"?'), (["sim", "attack", "--strategy", "sttic"], 'did you mean "static"?'),
+                        (["sim", "attack", "--strategy", "sleepp"], "none of adaptive, invent, plain, static"), (["sim", "liars", "--role", "stroage"], 'did you mean "storage"?'), (["sim", "flash-crowd", "--burst", "40o2"], 'did you mean "40o20"?'),
+                        (["status", "--config", Path("/")], "/ is a folder")]:
         done = run(network, *words)
         check(f"tagring {' '.join(map(str, words))}", done.returncode == 2 and says in done.stderr and done.stderr.count("\n") <= 2, done.stderr)
     for words, says in [(["status", "--config", "/dev/zero"], "/dev/zero has more than"), (["block", "import", "/dev/zero", "--source", "a", *config], "/dev/zero has more than"),
