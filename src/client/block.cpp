@@ -1,10 +1,10 @@
 // tagring block: what a node keeps away.
-#include <algorithm>
 #include <fmt/core.h>
 #include <memory>
 
 #include "cli/one_of.hpp"
 #include "client/ask.hpp"
+#include "client/table.hpp"
 #include "config/file.hpp"
 
 namespace tagring::client {
@@ -53,19 +53,24 @@ int print_effect(const BlockOptions& options, const Result<json::object>& answer
 int list(const BlockOptions& options) {
   return tell(options.control, ask_node(options.control, "GET", "/blocks"), [&](const json::object& answer) {
     if (!has_items(answer, "blocks") && !has_items(answer, "separations")) fmt::print("nothing is blocked\n");
-    json::for_each(json::find(answer, "blocks"), [](const json::value& value) {
+    json::array blocks;
+    json::for_each(json::find(answer, "blocks"), [&blocks](const json::value& value) {
       const json::object& block = value.get_object();
-      std::string reason(json::text_of(block, "reason"));  // lists have some of several lines
-      std::ranges::replace_if(reason, [](unsigned char c) { return c < ' ' || c == 0x7F; }, ' ');
-      fmt::print("{:<7} {:<40} {:<10} {}\n", json::text_of(block, "kind"), json::text_of(block, "what"),
-                 json::text_of(block, "source"), reason);
+      json::object row;
+      for (const char* name : {"kind", "what", "source", "reason"}) row[name] = json::text_of(block, name);
+      blocks.push_back(std::move(row));
     });
-    json::for_each(json::find(answer, "separations"), [](const json::value& value) {
+    print_table(blocks);
+    json::array separations;
+    json::for_each(json::find(answer, "separations"), [&separations](const json::value& value) {
       const json::object& one = value.get_object();
       const bool receive = json::text_of(one, "direction") == "receive";
-      fmt::print("{} never {} {}\n", json::text_of(one, "host"), receive ? "gets posts of" : "sends posts to",
-                 json::text_of(one, "other"));
+      separations.push_back({{"instance", json::text_of(one, "host")},
+                             {"never", receive ? "gets posts of" : "sends posts to"},
+                             {"other", json::text_of(one, "other")}});
     });
+    if (!blocks.empty() && !separations.empty()) fmt::print("\n");
+    print_table(separations);
   });
 }
 

@@ -4,9 +4,11 @@
 #include <fmt/core.h>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "cli/number.hpp"
 #include "client/ask.hpp"
+#include "client/table.hpp"
 
 namespace tagring::client {
 namespace {
@@ -34,30 +36,43 @@ int enroll(const FaspOptions& options) {
               });
 }
 
-void print_server(const json::object& server) {
+json::object row_of_server(const json::object& server) {
   std::string capabilities;
   json::for_each(json::find(server, "capabilities"), [&](const json::value& capability) {
     capabilities += (capabilities.empty() ? "" : ", ") + std::string(capability.get_string());
   });
+  if (capabilities.empty()) capabilities = "none activated";
   if (const json::value* tags = json::find(server, "hashtags"); tags != nullptr && tags->is_array())
     capabilities += tags->get_array().empty() ? "" : fmt::format(" ({} hashtags)", tags->get_array().size());
-  if (capabilities.empty()) capabilities = "none activated: " + json::text_of(server, "completion_url");
   if (const json::object* posts = json::get_object(server, "backfill"); posts != nullptr)
     capabilities +=
         fmt::format("; {} of {} old posts", number_of(*posts, "received"), number_of(*posts, "wanted"));
-  const json::value* refused = json::find(server, "refused");
-  if (refused != nullptr && refused->is_bool() && refused->get_bool())
-    capabilities += "; it does not know this node any more (401): \"tagring fasp remove\", then \"register\"";
-  fmt::print("{:<30} {:<44} {}\n", json::text_of(server, "host"), json::text_of(server, "fingerprint"),
-             capabilities);
+  return {{"server", json::text_of(server, "host")},
+          {"fingerprint of the key towards it", json::text_of(server, "fingerprint")},
+          {"capabilities", capabilities}};
+}
+
+// What its administrator or this node's has to do; empty if nothing.
+std::string remark_on(const json::object& server) {
+  if (json::get_flag(server, "refused"))
+    return "it does not know this node any more (401): \"tagring fasp remove\", then \"register\"";
+  if (has_items(server, "capabilities")) return {};
+  return "its administrator goes on at " + json::text_of(server, "completion_url");
 }
 
 int list(const FaspOptions& options) {
   return tell(options.control, ask_node(options.control, "GET", "/fasp"), [](const json::object& answer) {
     if (!has_items(answer, "servers")) return fmt::print("no server uses this node as a FASP\n");
-    fmt::print("{:<30} {:<44} {}\n", "server", "fingerprint of the key towards it", "capabilities");
-    json::for_each(json::find(answer, "servers"),
-                   [](const json::value& server) { print_server(server.get_object()); });
+    json::array rows;
+    std::vector<std::string> remarks;
+    json::for_each(json::find(answer, "servers"), [&](const json::value& value) {
+      const json::object& server = value.get_object();
+      rows.push_back(row_of_server(server));
+      if (const std::string remark = remark_on(server); !remark.empty())
+        remarks.push_back(fmt::format("{}: {}", json::text_of(server, "host"), remark));
+    });
+    print_table(rows);
+    print_remarks(remarks);
   });
 }
 

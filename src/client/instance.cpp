@@ -4,8 +4,10 @@
 #include <vector>
 
 #include "base/bytes.hpp"
+#include "cli/terminal.hpp"
 #include "client/ask.hpp"
 #include "client/instance_replay.hpp"
+#include "client/table.hpp"
 
 namespace tagring::client {
 namespace {
@@ -51,23 +53,30 @@ std::string links_of(const json::object& item) {
   return all;
 }
 
+json::object row_of_instance(const json::object& item) {
+  const std::string links = links_of(item);
+  return {{"instance", json::text_of(item, "host")},
+          {"publishes", yes_no(item, "publishes")},
+          {"receives", yes_no(item, "receives")},
+          {"hashtags", number_of(item, "hashtags")},
+          {"relay added", links.empty() ? "no" : links}};
+}
+
 int list(const InstanceOptions& options) {
-  return tell(
-      options.control, ask_node(options.control, "GET", "/instances"), [&](const json::object& answer) {
-        fmt::print("{:<40} {:<9} {:<9} {:<9} {}\n", "instance", "publishes", "receives", "hashtags",
-                   "relay added");
-        json::for_each(json::find(answer, "instances"), [](const json::value& element) {
-          const json::object& item = element.get_object();
-          const std::string links = links_of(item);
-          fmt::print("{:<40} {:<9} {:<9} {:<9} {}\n", json::text_of(item, "host"), yes_no(item, "publishes"),
-                     yes_no(item, "receives"), number_of(item, "hashtags"), links.empty() ? "no" : links);
-        });
-        if (const std::string moved_to = json::text_of(answer, "moved_to"); !moved_to.empty())
-          fmt::print(
-              "\nThis node has moved to {}: whoever has added the relay has to add the new one, and "
-              "\"tagring move\" says which.\n",
-              moved_to);
-      });
+  return tell(options.control, ask_node(options.control, "GET", "/instances"),
+              [&](const json::object& answer) {
+                if (!has_items(answer, "instances")) fmt::print("no instance uses this node as a relay\n");
+                json::array rows;
+                json::for_each(json::find(answer, "instances"), [&rows](const json::value& element) {
+                  rows.push_back(row_of_instance(element.get_object()));
+                });
+                print_table(rows);
+                if (const std::string moved_to = json::text_of(answer, "moved_to"); !moved_to.empty())
+                  print_remarks(
+                      {fmt::format("This node has moved to {}: whoever has added the relay has to add the "
+                                   "new one, and \"tagring move\" says which.",
+                                   moved_to)});
+              });
 }
 
 int permit(const InstanceOptions& options, bool publishes, bool receives) {
@@ -125,6 +134,7 @@ int hashtags(const InstanceOptions& options) {
               [&](const json::object& answer) {
                 const json::object* reasons = json::get_object(answer, "reasons");
                 if (!has_items(answer, "hashtags")) fmt::print("no hashtags\n");
+                json::array rows;
                 json::for_each(json::find(answer, "hashtags"), [&](const json::value& tag) {
                   const std::string name(tag.get_string());
                   std::string from;
@@ -133,12 +143,15 @@ int hashtags(const InstanceOptions& options) {
                       from += (from.empty() ? "" : ", ") + std::string(source.get_string());
                     });
                   }
-                  fmt::print("{:<30} {}\n", "#" + name, from);
+                  rows.push_back({{"hashtag", "#" + name}, {"wanted by", from}});
                 });
+                print_table(rows);
                 json::for_each(json::find(answer, "sources"), [](const json::value& element) {
                   const json::object& source = element.get_object();
                   if (const std::string note = json::text_of(source, "note"); !note.empty())
-                    fmt::print("({}: {})\n", json::text_of(source, "source"), note);
+                    fmt::print("{}\n",
+                               cli::wrapped(fmt::format("({}: {})", json::text_of(source, "source"), note), 0,
+                                            cli::terminal_width()));
                 });
               });
 }

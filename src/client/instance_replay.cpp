@@ -10,15 +10,16 @@
 #include <optional>
 #include <string>
 #include <unistd.h>
+#include <vector>
 
 #include "cli/number.hpp"
 #include "client/ask.hpp"
+#include "client/table.hpp"
 
 namespace tagring::client {
 namespace {
 
 constexpr std::int64_t kNumberMax = 1'000'000'000;  // the node has limits of its own
-constexpr const char* kRow = "{:<30} {:<20} {:<10} {:>13} {:>7} {:>7} {:<10} {:<10} {}\n";
 
 struct InstanceReplayOptions {
   ControlOptions control;
@@ -101,27 +102,41 @@ int begin(const InstanceReplayOptions& options) {
               });
 }
 
-void print_row(const json::object& item) {
+json::object row_of_replay(const json::object& item) {
+  return {{"instance", json::text_of(item, "host")},
+          {"hashtag", "#" + json::text_of(item, "tag")},
+          {"state", json::text_of(item, "state")},
+          {"sent/about", fmt::format("{}/{}", number_of(item, "sent"), number_of(item, "estimated"))},
+          {"skipped", number_of(item, "skipped")},
+          {"per min", number_of(item, "per_minute")},
+          {"oldest, newest", fmt::format("{} {}", json::text_of(item, "oldest").substr(0, 10),
+                                         json::text_of(item, "newest").substr(0, 10))}};
+}
+
+// Why it does not go on; empty if it does.
+std::string remark_on_replay(const json::object& item) {
   std::string note = json::text_of(item, "reason");
   if (const std::string until = json::text_of(item, "waits_until"); !until.empty())
     note = "waits until " + until;
   if (const std::string since = json::text_of(item, "failing_since"); !since.empty())
     note = fmt::format("fails since {}{}{}", since, note.empty() ? "" : ", ", note);
-  fmt::print(kRow, json::text_of(item, "host"), "#" + json::text_of(item, "tag"),
-             json::text_of(item, "state"),
-             fmt::format("{}/{}", number_of(item, "sent"), number_of(item, "estimated")),
-             number_of(item, "skipped"), number_of(item, "per_minute"),
-             json::text_of(item, "oldest").substr(0, 10), json::text_of(item, "newest").substr(0, 10), note);
+  if (note.empty()) return {};
+  return fmt::format("{} #{}: {}", json::text_of(item, "host"), json::text_of(item, "tag"), note);
 }
 
 int list(const InstanceReplayOptions& options) {
   return tell(options.control, ask_node(options.control, "GET", "/instances/replays"),
               [](const json::object& answer) {
                 if (!has_items(answer, "replays")) return fmt::print("no replay is under way\n");
-                fmt::print(kRow, "instance", "hashtag", "state", "sent/about", "skipped", "per min", "oldest",
-                           "newest", "");
-                json::for_each(json::find(answer, "replays"),
-                               [](const json::value& item) { print_row(item.get_object()); });
+                json::array rows;
+                std::vector<std::string> remarks;
+                json::for_each(json::find(answer, "replays"), [&](const json::value& item) {
+                  rows.push_back(row_of_replay(item.get_object()));
+                  if (std::string remark = remark_on_replay(item.get_object()); !remark.empty())
+                    remarks.push_back(std::move(remark));
+                });
+                print_table(rows);
+                print_remarks(remarks);
               });
 }
 

@@ -2,7 +2,9 @@
 #include <fmt/core.h>
 #include <memory>
 
+#include "base/printable.hpp"
 #include "cli/number.hpp"
+#include "cli/terminal.hpp"
 #include "client/ask.hpp"
 
 namespace tagring::client {
@@ -31,7 +33,8 @@ int list(const ReportsOptions& options) {
       fmt::print("{:>4} {} {}{}\n", number_of(report, "id"), json::text_of(report, "at"),
                  json::text_of(report, "from"), open ? "" : " (closed)");
       if (const std::string comment = json::text_of(report, "comment"); !comment.empty())
-        fmt::print("     \"{}\"\n", comment);
+        fmt::print("     {}\n",
+                   cli::wrapped(printable(fmt::format("\"{}\"", comment)), 5, cli::terminal_width()));
       print_uris(report, "about", "about");
       print_uris(report, "forwarded", "forwarded to its server:");
     });

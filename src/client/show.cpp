@@ -15,11 +15,13 @@ std::string cell(const json::value& value) {
   return value.is_string() ? std::string(value.get_string()) : json::serialize(value);
 }
 
-void print_rows(std::string_view name, const json::array& rows) {
-  if (rows.empty()) return fmt::print("{}: none\n", name);
-  const std::string table = table_of(rows, cli::terminal_width());
-  const std::size_t heading = table.find('\n');
-  fmt::print("{}{}", cli::painted(cli::Colour::kBold, table.substr(0, heading)), table.substr(heading));
+// A figure, or several of one thing.
+std::string figures(const json::value& value) {
+  if (!value.is_object()) return cell(value);
+  std::string all;
+  for (const auto& [name, member] : value.get_object())
+    all += fmt::format("{}{} {}", all.empty() ? "" : ", ", std::string_view(name), cell(member));
+  return all;
 }
 
 // A page of Markdown as a terminal shows it: links by their words, no marks.
@@ -36,39 +38,33 @@ std::string plain(std::string_view markdown) {
   return text;
 }
 
-constexpr std::size_t kWidth = 92;
+constexpr std::size_t kElsewhere = 92;  // columns of a page that is no terminal
+constexpr std::size_t kIndent = 6;
 
-void print_wrapped(std::string_view text) {
-  while (!text.empty()) {
-    std::size_t end = text.size() <= kWidth ? text.size() : text.rfind(' ', kWidth);
-    if (end == std::string_view::npos || end == 0) end = text.size();
-    fmt::print("      {}\n", text.substr(0, end));
-    text.remove_prefix(std::min(text.size(), end + 1));
-  }
-}
-
-// On one line, or each member of a long value on its own.
-void print_setting(const std::string& key, const json::value& value) {
-  const std::string text = json::serialize(value);
-  if (key.size() + text.size() <= kWidth || !(value.is_object() || value.is_array())) {
-    fmt::print("{} = {}\n", key, text);
-    return;
-  }
-  fmt::print("{} =\n", key);
+// In lines that fit, or each member of a long value on its own.
+void print_setting(const std::string& key, const json::value& value, std::size_t width) {
+  const auto print_line = [width](std::size_t indent, std::string_view text) {
+    fmt::print("{:{}}{}\n", "", indent, cli::wrapped(text, indent, width));
+  };
+  const std::string line = fmt::format("{} = {}", key, json::serialize(value));
+  if (cli::columns_of(line) <= width || !(value.is_object() || value.is_array())) return print_line(0, line);
+  print_line(0, key + " =");
   if (value.is_array())
-    for (const json::value& element : value.get_array()) fmt::print("    {}\n", json::serialize(element));
+    for (const json::value& element : value.get_array()) print_line(4, json::serialize(element));
   if (value.is_object())
     for (const auto& [name, member] : value.get_object())
-      fmt::print("    {} = {}\n", std::string_view(name), json::serialize(member));
+      print_line(4, fmt::format("{} = {}", std::string_view(name), json::serialize(member)));
 }
 
 void print_settings(const json::object& answer) {
-  json::for_each(json::find(answer, "settings"), [](const json::value& element) {
+  const std::size_t width = cli::terminal_width().value_or(kElsewhere);
+  json::for_each(json::find(answer, "settings"), [width](const json::value& element) {
     const json::object& setting = element.get_object();
-    print_setting(json::text_of(setting, "key"), setting.at("value"));
-    print_wrapped(plain(fmt::format("{}, default {}. {}{}", json::text_of(setting, "type"),
-                                    json::text_of(setting, "default"), json::text_of(setting, "meaning"),
-                                    setting.at("at_once").get_bool() ? "" : " Needs a restart.")));
+    print_setting(json::text_of(setting, "key"), setting.at("value"), width);
+    const std::string text = plain(fmt::format(
+        "{}, default {}. {}{}", json::text_of(setting, "type"), json::text_of(setting, "default"),
+        json::text_of(setting, "meaning"), setting.at("at_once").get_bool() ? "" : " Needs a restart."));
+    fmt::print("{:{}}{}\n", "", kIndent, cli::wrapped(text, kIndent, width));
   });
 }
 
@@ -81,9 +77,11 @@ int show(const ControlOptions& options, const std::string& what) {
         for (json::value& row : rows) {
           if (row.is_object()) row.get_object().erase("evidence");  // for machines
         }
-        print_rows(name, rows);
+        if (rows.empty()) fmt::print("{}: none\n", std::string_view(name));
+        print_table(rows);
       } else {
-        fmt::print("{}: {}\n", std::string_view(name), cell(value));
+        const std::string line = fmt::format("{}: {}", std::string_view(name), figures(value));
+        fmt::print("{}\n", cli::wrapped(line, 0, cli::terminal_width()));
       }
     }
   });

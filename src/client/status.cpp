@@ -19,6 +19,11 @@ using cli::Colour;
 using cli::painted;
 
 constexpr std::chrono::seconds kFollowEvery{1};
+constexpr std::size_t kMargin = 11;  // columns of what a problem begins with
+
+std::string in_lines(std::string_view text, std::size_t indent) {
+  return cli::wrapped(text, indent, cli::terminal_width());
+}
 
 // What belongs to a running node's figures, in words: what is wrong comes first.
 std::string amount(double bytes) {
@@ -42,14 +47,16 @@ std::string time_of(std::int64_t seconds) {
 void print_problems(const json::object& status) {
   json::for_each(json::find(status, "because"), [](const json::value& reason) {
     if (reason.is_string())
-      fmt::print("{} {}\n", painted(Colour::kRed, "NOT READY:"), std::string_view(reason.get_string()));
+      fmt::print("{} {}\n", painted(Colour::kRed, "NOT READY:"),
+                 in_lines(std::string_view(reason.get_string()), kMargin));
   });
   json::for_each(json::find(status, "problems"), [](const json::value& element) {
     if (!element.is_object()) return;
     const json::object& problem = element.get_object();
-    fmt::print("{}    {}: {}\n           → {}\n", painted(Colour::kRed, "PROBLEM"),
-               json::text_of(problem, "name"), json::text_of(problem, "detail"),
-               json::text_of(problem, "what_to_do"));
+    const std::string what =
+        fmt::format("{}: {}", json::text_of(problem, "name"), json::text_of(problem, "detail"));
+    fmt::print("{}    {}\n{:{}}→ {}\n", painted(Colour::kRed, "PROBLEM"), in_lines(what, kMargin), "",
+               kMargin, in_lines(json::text_of(problem, "what_to_do"), kMargin + 2));
   });
   json::for_each(json::find(status, "restart_for"), [](const json::value& key) {
     fmt::print("{}    {} has changed in the file and needs a restart to count\n",
@@ -76,11 +83,12 @@ void print_moved(const json::object& moved) {
   const std::string left = json::get_flag(moved, "over")
                                ? "it can be switched off"
                                : fmt::format("leave it running until {}", json::text_of(moved, "until"));
-  fmt::print("{} to {} on {}; {}\n\n", painted(Colour::kYellow, "MOVED"), json::text_of(moved, "to"),
-             json::text_of(moved, "since"),
-             json::get_flag(moved, "on_rings")
-                 ? fmt::format("it leaves the rings after {}", json::text_of(moved, "until"))
-                 : "it has left the rings; " + left);
+  const std::string stays = json::get_flag(moved, "on_rings")
+                                ? fmt::format("it leaves the rings after {}", json::text_of(moved, "until"))
+                                : "it has left the rings; " + left;
+  const std::string text =
+      fmt::format("to {} on {}; {}", json::text_of(moved, "to"), json::text_of(moved, "since"), stays);
+  fmt::print("{} {}\n\n", painted(Colour::kYellow, "MOVED"), in_lines(text, 6));
 }
 
 void print_ring(std::string_view name, const json::object& ring) {
@@ -91,10 +99,12 @@ void print_ring(std::string_view name, const json::object& ring) {
                                  : !json::get_flag(ring, "serving")
                                      ? "on the ring, does not serve all it should"
                                      : "serves";
-  fmt::print("  {:<10} {}; {:.1f} % of the ring at {} places of about {:.0f}; {}{} of {}{}\n", name, state,
-             100 * real_of(ring, "share"), number_of(ring, "vservers"), real_of(ring, "estimated_vservers"),
-             amount(real_of(ring, "load")), is_relay ? "/s" : "", amount(real_of(ring, "capacity")),
-             is_relay ? "/s" : "");
+  const std::string text =
+      fmt::format("{}; {:.1f} % of the ring at {} places of about {:.0f}; {}{} of {}{}", state,
+                  100 * real_of(ring, "share"), number_of(ring, "vservers"),
+                  real_of(ring, "estimated_vservers"), amount(real_of(ring, "load")), is_relay ? "/s" : "",
+                  amount(real_of(ring, "capacity")), is_relay ? "/s" : "");
+  fmt::print("  {:<10} {}\n", name, in_lines(text, 13));
 }
 
 void print_fronts(const json::value* fronts) {
@@ -102,8 +112,10 @@ void print_fronts(const json::value* fronts) {
   fmt::print("Fronts\n");
   json::for_each(fronts, [](const json::value& value) {
     const json::object front = value.is_object() ? value.get_object() : json::object();
-    fmt::print("  {:<22} tagring {}  has brought {} and sent {}\n", json::text_of(front, "at"),
-               json::text_of(front, "version"), number_of(front, "brought"), number_of(front, "sent"));
+    const std::string text =
+        fmt::format("tagring {}  has brought {} and sent {}", json::text_of(front, "version"),
+                    number_of(front, "brought"), number_of(front, "sent"));
+    fmt::print("  {:<22} {}\n", json::text_of(front, "at"), in_lines(text, 25));
   });
   if (!fronts->is_array() || fronts->get_array().empty()) fmt::print("  none is there\n");
 }
@@ -130,17 +142,19 @@ void print_status(const json::object& status) {
       number_of(status, "followers"), number_of(status, "followers_people"), number_of(status, "wanted"),
       json::get_flag(status, "subscriptions_settled") ? "" : " (not all owners have accepted yet)");
   if (const std::int64_t unlisted = number_of(status, "followers_unlisted"); unlisted != 0)
-    fmt::print("  lists too long           {} of followers of one server: they are not compared\n", unlisted);
+    fmt::print("  lists too long           {}\n",
+               in_lines(fmt::format("{} of followers of one server: they are not compared", unlisted), 27));
   print_fronts(json::find(status, "fronts"));
   fmt::print("Disk\n");
   if (const json::object* kept = json::get_object(status, "retention"))
-    fmt::print("  history    {}; old ones go beyond {}\n", history_of(*kept),
-               amount(real_of(*kept, "octets_max")));
+    fmt::print("  history    {}\n", in_lines(fmt::format("{}; old ones go beyond {}", history_of(*kept),
+                                                         amount(real_of(*kept, "octets_max"))),
+                                             13));
   if (const json::object* disk = json::get_object(status, "disk"))
     fmt::print("  data       {}; {} of {} free\n", amount(real_of(*disk, "used")),
                amount(real_of(*disk, "free")), amount(real_of(*disk, "size")));
   if (const json::object* forecast = json::get_object(status, "forecast"))
-    fmt::print("  forecast   {}\n", json::text_of(*forecast, "text"));
+    fmt::print("  forecast   {}\n", in_lines(json::text_of(*forecast, "text"), 13));
   if (const std::int64_t until = number_of(status, "certificate_until"); until != 0)
     fmt::print("Certificate  good until {}\n", to_rfc3339(WallTime(std::chrono::seconds(until))));
 }

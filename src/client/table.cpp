@@ -1,9 +1,12 @@
 #include "client/table.hpp"
 
 #include <algorithm>
-#include <vector>
+#include <fmt/core.h>
+#include <ranges>
+#include <string_view>
 
 #include "base/printable.hpp"
+#include "cli/terminal.hpp"
 
 namespace tagring::client {
 namespace {
@@ -14,28 +17,20 @@ constexpr std::size_t kLeast = 4;  // of a column that is cut
 struct Column {
   std::string name;
   std::size_t width = 0;
+  std::size_t word = 0;  // the longest one
   bool is_number = true;
+
+  void hold(const std::string& text) {
+    width = std::max(width, cli::columns_of(text));
+    for (const auto& part : std::views::split(text, ' '))
+      word = std::max(word, cli::columns_of(std::string_view(part)));
+  }
 };
-
-bool begins_character(char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }
-
-std::size_t length_of(const std::string& text) {
-  return static_cast<std::size_t>(std::ranges::count_if(text, begins_character));
-}
 
 std::string cell_of(const json::value& row, const std::string& name) {
   const json::value* value = row.is_object() ? json::find(row.get_object(), name) : nullptr;
   if (value == nullptr || value->is_null()) return "";
   return printable(value->is_string() ? std::string(value->get_string()) : json::serialize(*value));
-}
-
-std::string cut(std::string text, std::size_t width) {
-  if (length_of(text) <= width) return text;
-  std::size_t characters = 0;
-  std::size_t end = 0;
-  for (; end < text.size(); ++end)
-    if (begins_character(text[end]) && ++characters == width) break;
-  return text.substr(0, end) + "…";
 }
 
 std::vector<Column> columns_of(const json::array& rows) {
@@ -45,46 +40,99 @@ std::vector<Column> columns_of(const json::array& rows) {
     for (const auto& [key, value] : row.get_object()) {
       const std::string name(key);
       auto column = std::ranges::find(columns, name, &Column::name);
-      if (column == columns.end()) column = columns.insert(column, {name, length_of(name), true});
-      column->width = std::max(column->width, length_of(cell_of(row, name)));
+      if (column == columns.end()) {
+        column = columns.insert(column, Column{.name = name});
+        column->hold(name);
+      }
+      column->hold(cell_of(row, name));
       column->is_number = column->is_number && value.is_number();
     }
   }
   return columns;
 }
 
+// First of all, without a loss: as far as the words of a column have room.
 void fit(std::vector<Column>& columns, std::size_t width) {
   std::size_t all = columns.empty() ? 0 : kGap * (columns.size() - 1);
   for (const Column& column : columns) all += column.width;
-  while (all > width) {
-    const auto widest = std::ranges::max_element(columns, {}, &Column::width);
-    if (widest == columns.end() || widest->width <= kLeast) return;
-    --widest->width;
-    --all;
-  }
+  const auto narrow = [&](const auto& least_of) {
+    const auto spare = [&](const Column& column) {
+      return column.width > least_of(column) ? column.width : 0;
+    };
+    while (all > width) {
+      const auto widest = std::ranges::max_element(columns, {}, spare);
+      if (widest == columns.end() || spare(*widest) == 0) return;
+      --widest->width;
+      --all;
+    }
+  };
+  narrow([](const Column& column) { return column.word; });
+  narrow([](const Column&) { return kLeast; });
 }
 
-std::string line_of(const std::vector<Column>& columns, const auto& text_of_column) {
-  std::string line;
-  for (const Column& column : columns) {
-    const std::string text = cut(text_of_column(column), column.width);
-    const std::string space(column.width - std::min(column.width, length_of(text)), ' ');
-    if (!line.empty()) line.append(kGap, ' ');
-    line += column.is_number ? space + text : text + space;
+// As lines of that width, one at least.
+std::vector<std::string> lines_in(const std::string& text, std::size_t width) {
+  std::vector<std::string> lines;
+  for (const auto& part : std::views::split(cli::wrapped(text, 0, width), '\n')) {
+    const std::string_view line(part);
+    const bool fits = cli::columns_of(line) <= width;
+    lines.push_back(fits ? std::string(line) : std::string(cli::first_columns(line, width - 1)) + "…");
   }
-  return line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
+  return lines;
+}
+
+std::string row_of(const std::vector<Column>& columns, const auto& text_of_column) {
+  std::vector<std::vector<std::string>> cells;
+  std::size_t height = 0;
+  for (const Column& column : columns) {
+    cells.push_back(lines_in(text_of_column(column), column.width));
+    height = std::max(height, cells.back().size());
+  }
+  std::string row;
+  for (std::size_t at = 0; at < height; ++at) {
+    std::string line;
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      const std::string text = at < cells[i].size() ? cells[i][at] : "";
+      const std::string space(columns[i].width - cli::columns_of(text), ' ');
+      if (i != 0) line.append(kGap, ' ');
+      line += columns[i].is_number ? space + text : text + space;
+    }
+    row += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
+  }
+  return row;
+}
+
+struct Parts {
+  std::string heading;
+  std::string rows;
+};
+
+Parts parts_of(const json::array& rows, std::optional<std::size_t> width) {
+  if (rows.empty()) return {};
+  std::vector<Column> columns = columns_of(rows);
+  if (width) fit(columns, *width);
+  Parts parts{.heading = row_of(columns, [](const Column& column) { return column.name; }), .rows = {}};
+  for (const json::value& row : rows)
+    parts.rows += row_of(columns, [&row](const Column& column) { return cell_of(row, column.name); });
+  return parts;
 }
 
 }  // namespace
 
 std::string table_of(const json::array& rows, std::optional<std::size_t> width) {
-  if (rows.empty()) return "";
-  std::vector<Column> columns = columns_of(rows);
-  if (width) fit(columns, *width);
-  std::string table = line_of(columns, [](const Column& column) { return column.name; });
-  for (const json::value& row : rows)
-    table += line_of(columns, [&row](const Column& column) { return cell_of(row, column.name); });
-  return table;
+  const Parts parts = parts_of(rows, width);
+  return parts.heading + parts.rows;
+}
+
+void print_table(const json::array& rows) {
+  const Parts parts = parts_of(rows, cli::terminal_width());
+  fmt::print("{}{}", cli::painted(cli::Colour::kBold, parts.heading), parts.rows);
+}
+
+void print_remarks(const std::vector<std::string>& remarks) {
+  if (!remarks.empty()) fmt::print("\n");
+  for (const std::string& remark : remarks)
+    fmt::print("{}\n", cli::wrapped(remark, 0, cli::terminal_width()));
 }
 
 }  // namespace tagring::client

@@ -3,14 +3,21 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/json.hpp"
 
 namespace tagring::client {
 
 // A row a line, below the names of the members that any of them has. Where `width` is given no line is
-// longer: the widest columns are cut, and end in "…". Characters that could do something to a terminal are
-// blanks.
+// longer: what does not fit goes on below, in its column, and words that are longer than their column are
+// cut, the longest first, and end in "…". Characters that could do something to a terminal are blanks.
 std::string table_of(const json::array& rows, std::optional<std::size_t> width);
+
+// Prints it as the terminal has room, the heading bold; whole, if it is none. Nothing if there are no rows.
+void print_table(const json::array& rows);
+
+// What is to be said of some of the rows, below them, each in lines that fit. Nothing if there is nothing.
+void print_remarks(const std::vector<std::string>& remarks);
 
 }  // namespace tagring::client

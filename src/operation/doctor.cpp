@@ -141,8 +141,13 @@ void print(const json::object& all) {
     const std::string what_to_do = json::text_of(check, "what_to_do");
     const std::string verdict =
         cli::painted(ok ? cli::Colour::kGreen : cli::Colour::kRed, ok ? "ok " : "BAD");
-    fmt::print("{}  {:<14} {}\n", verdict, json::text_of(check, "name"), json::text_of(check, "detail"));
-    if (!what_to_do.empty()) fmt::print("     {:<14} → {}\n", "", what_to_do);
+    constexpr std::size_t kBefore = 20;  // columns of verdict and name
+    const auto in_lines = [](const std::string& text, std::size_t indent) {
+      return cli::wrapped(text, indent, cli::terminal_width());
+    };
+    fmt::print("{}  {:<14} {}\n", verdict, json::text_of(check, "name"),
+               in_lines(json::text_of(check, "detail"), kBefore));
+    if (!what_to_do.empty()) fmt::print("{:{}}→ {}\n", "", kBefore, in_lines(what_to_do, kBefore + 2));
   });
 }
 

@@ -11,6 +11,8 @@ import unittest
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
+from terminal import on_terminal
+
 ROOT = Path(__file__).resolve().parents[2]
 BINARY = Path(os.environ.get("TAGRING_BINARY") or ROOT / "build" / "release" / "tagring")
 CONFIG = """
@@ -25,6 +27,34 @@ socket = "http.sock"
 [ring]
 create = true
 """
+
+
+HOST = "a-name-that-is-long.of-a-server.below-a-domain.example"
+LINK = {"style": "person", "relay": "https://tags.example.net/actor", "actor": f"https://{HOST}/users/ann", "accepted": True, "followed_back": "waits"}
+REASON = "advertising\nof several kinds, by accounts that are made anew as soon as one of them is suspended"
+REPLAY = {"host": HOST, "tag": "caturday", "state": "waiting", "sent": 1234, "estimated": 50000, "skipped": 7, "per_minute": 60, "oldest": "2026-01-01T00:00:00Z",
+          "newest": "2026-11-01T00:00:00Z", "reason": "its server says 503", "waits_until": "", "failing_since": "2026-11-23T10:00:00Z"}
+REPORT = {"id": 7, "at": "2026-11-23T10:00:00Z", "from": "https://far.example/actor", "comment": REASON, "about": ["https://social.example/notes/1"], "forwarded": [], "open": True}
+RING = {"member": True, "serving": True, "share": 0.796, "vservers": 20, "estimated_vservers": 24, "load": 5.5e8, "capacity": 5e9}
+FASP = {"host": "elk.example", "fingerprint": "Ao5P7ZsT0f2m9oQ8vXc1bN4yKq3wE6rT7uI8oP9aS0d=", "capabilities": ["data_sharing", "trends", "account_search"], "hashtags": ["cats"],
+        "completion_url": "", "refused": True, "backfill": {"received": 10, "wanted": 1000}}
+# Every list of a command: what the node answers, and what has to be there of it, whole.
+LISTS = {
+    ("block", "list"): ("/blocks", {"blocks": [{"kind": "domain", "what": HOST, "source": "tier0", "reason": REASON}, {"kind": "tag", "what": "x", "source": "", "reason": ""}],
+                                    "separations": [{"host": HOST, "direction": "receive", "other": "social.example"}]}, ["advertising", "suspended", "posts of", "tier0"]),
+    ("instance", "list"): ("/instances", {"instances": [{"host": HOST, "publishes": True, "receives": False, "hashtags": 12, "links": [LINK, {**LINK, "followed_back": "rejected"}]}]},
+                           ["(waits", "accept),", "(does", "follow)"]),
+    ("instance", "hashtags", "x.example"): ("/instances/hashtags?host=x.example", {"hashtags": ["caturday"], "reasons": {"caturday": ["followed_tags, line 3", f"people of {HOST}", "mastodon_database"]},
+                                                                                   "sources": []}, ["#caturday", "line", "mastodon_database"]),
+    ("instance", "replays"): ("/instances/replays", {"replays": [REPLAY, {**REPLAY, "host": "b.example", "failing_since": "", "reason": ""}]}, ["1234/50000", "2026-01-01", "waiting", "503"]),
+    ("fasp", "list"): ("/fasp", {"servers": [FASP, {**FASP, "host": "yew.example", "capabilities": [], "refused": False, "completion_url": "https://yew.example/admin/fasp/providers/7"}]},
+                       [FASP["fingerprint"], "account_search", "does not know this node any more", "https://yew.example/admin/fasp/providers/7"]),
+    ("status",): ("/status", {"origin": "https://tags.example.net", "version": "0.1.0", "ready": True, "because": [], "problems": [{"name": "instance", "detail": REASON.replace("\n", " "), "what_to_do": REASON.replace("\n", " ")}],
+                              "rings": {"relay": RING}, "moved": {"to": f"https://{HOST}", "since": "2026-11-26T10:00:00Z", "until": "2026-12-26T10:00:00Z", "on_rings": True}, "followers_unlisted": 10**6,
+                              "fronts": [{"at": "[2001:db8:1:2:3:4:5:6]:7946", "version": "0.1.0", "brought": 10**9, "sent": 10**9}], "forecast": {"text": "what comes fills the disk in three weeks, but before that old posts go, beyond 10 GB"}},
+                  [f"https://{HOST}", "2026-12-26T10:00:00Z", "suspended", "79.6 %", "compared"]),
+    ("report", "list"): ("/reports", {"reports": [REPORT]}, ["advertising", "suspended", "https://social.example/notes/1"]),
+}
 
 
 class Answers(BaseHTTPRequestHandler):
@@ -322,6 +352,30 @@ class Client(unittest.TestCase):
         self.assertIn("nothing under cats: posts come of the hashtags that are subscribed", self.run_it("feed", "--tag", "cats"))
         self.assertEqual(self.run_it("instance", "replays"), "no replay is under way\n")
         self.assertEqual(self.run_it("fasp", "list"), "no server uses this node as a FASP\n")
+
+    def test_every_list_fits_the_terminal_and_is_whole_elsewhere(self):
+        for group in ("block", "instance", "fasp", "report"):
+            listed = subprocess.run([BINARY, group, "--help"], capture_output=True, text=True, timeout=60).stdout
+            names = {name for name in ("list", "hashtags", "replays") if f"\n  {name} " in listed}
+            self.assertEqual(names, {command[1] for command in LISTS if command[0] == group})
+        for command, (path, answer, whole) in LISTS.items():
+            self.server.answers = {path: answer}
+            code, shown = on_terminal(BINARY, *command, "--config", self.config, NO_COLOR="1")
+            self.assertEqual(code, 0, shown)
+            self.assertLessEqual(max(map(len, shown.splitlines())), 80, shown)
+            for words in whole:
+                self.assertIn(words, shown)
+            piped = self.run_it(*command)
+            self.assertNotIn("…", piped)
+            self.assertNotIn("\033", piped)
+            self.assertLess(piped.count("\n"), shown.count("\n"), piped)
+            self.assertEqual(json.loads(self.run_it(*command, "--json")), answer)
+        self.server.answers = {path: answer for path, answer, _ in LISTS.values()}
+        for command, heading in [("block", "kind    what"), ("instance", "instance "), ("fasp", "server ")]:
+            self.assertTrue(self.run_it(command, "list").startswith(heading))
+        lines = [line for line in self.run_it("block", "list").splitlines() if "domain " in line or "tag " in line or "kind " in line]
+        starts = [line.index(word) for line, word in zip(lines, ("what", HOST, "x"))]
+        self.assertEqual(len(set(starts)), 1, lines)
 
     def test_what_is_missing_is_named_with_what_it_is(self):
         for arguments, says in [(("show",), "tagring show needs WHAT (Which list); see tagring show --help"), (("block", "add"), "tagring block add needs KIND (domain"),
