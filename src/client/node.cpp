@@ -194,7 +194,7 @@ void add_move(CLI::App& app, int& status) {
   command->add_flag("--cancel", options->cancel, "Call the move off")->excludes(to);
   add_control_options(*command, options->control);
   command->footer(
-      "Before, on the new node: moved_from = \"https://OLD\" under [node] in its configuration.\n"
+      "Before, on the new node: tagring setup --moved-from https://OLD\n"
       "Example:\n  tagring move https://tags.example.org");
   command->callback([options, &status] { status = move(*options); });
 }

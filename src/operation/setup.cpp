@@ -2,19 +2,14 @@
 #include <algorithm>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
-#include <cstdio>
-#include <fcntl.h>
 #include <filesystem>
 #include <fmt/core.h>
 #include <fmt/ranges.h>
-#include <fstream>
 #include <functional>
-#include <grp.h>
 #include <iostream>
 #include <memory>
 #include <optional>
 #include <sstream>
-#include <sys/stat.h>
 #include <unistd.h>
 #include <vector>
 
@@ -25,11 +20,12 @@
 #include "http/url.hpp"
 #include "net/resolver.hpp"
 #include "net/system_clock.hpp"
+#include "operation/change_address.hpp"
 #include "operation/commands.hpp"
+#include "operation/configuration_file.hpp"
 #include "proxies/networks.hpp"
 #include "ring/contact.hpp"
 #include "ring/public_suffix.hpp"
-#include "sql/backup.hpp"
 
 namespace tagring::operation {
 namespace {
@@ -55,6 +51,8 @@ struct SetupOptions {
   std::string key;
   std::string data = kUnitsFolder;
   std::string socket;
+  std::string moved_from;
+  std::string change_address;
   bool create = false;
   bool force = false;
   bool json = false;
@@ -240,6 +238,9 @@ Result<void> complete(SetupOptions& options) {
   TRY_VOID(need(options.address, "--address",
                 "Public address of this machine (none is known here for that name)", check_address));
   TRY_VOID(need_ring(options));
+  if (!options.moved_from.empty()) {
+    TRY_VOID(need(options.moved_from, "--moved-from", "Former name of this node", check_node));
+  }
   TRY(options.data, check_path(options.data));
   if (!options.socket.empty()) {
     TRY(options.socket, check_path(options.socket));
@@ -271,6 +272,14 @@ key = {}
                      quoted(options.certificate), quoted(options.key));
 }
 
+std::string former_name(const SetupOptions& options) {
+  if (options.moved_from.empty()) return {};
+  return fmt::format(R"(# What the node was called before. To be taken out when the old one is switched off.
+moved_from = {}
+)",
+                     quoted(options.moved_from));
+}
+
 std::string file_of(const SetupOptions& options) {
   return fmt::format(
       R"(# Configuration of a tagring node, written by "tagring setup". docs/config.md has every key.
@@ -281,7 +290,7 @@ std::string file_of(const SetupOptions& options) {
 # member of the network. Members call each other, so the machine needs a way to IPv6 and to IPv4 addresses.
 host = {}
 address = {}
-# Everything that the node keeps, its key too: "tagring backup FILE" copies it.
+{}# Everything that the node keeps, its key too: "tagring backup FILE" copies it.
 data = {}
 
 {}
@@ -301,120 +310,9 @@ instances = {}
 # For Prometheus: http://127.0.0.1:9464/metrics
 # port = 9464
 )",
-      quoted(options.host), quoted(options.address), quoted(options.data), listening(options),
-      quoted(options.network), quoted(options.join), options.create, quoted(options.instances));
-}
-
-// What the package puts there.
-bool is_placeholder(const std::filesystem::path& file) {
-  constexpr std::string_view kBegin = "# tagring is not set up yet";
-  std::ifstream stream(file);
-  std::string begin(kBegin.size(), '\0');  // no more: it may be any file
-  return stream.read(begin.data(), static_cast<std::streamsize>(begin.size())) && begin == kBegin;
-}
-
-std::unexpected<Error> is_there(const SetupOptions& options) {
-  return fail(ErrorCode::kInvalid, fmt::format("{} is there already; --force overwrites it", options.config));
-}
-
-// Before anybody is asked seven questions.
-Result<void> check_file(const SetupOptions& options) {
-  const std::filesystem::path file = options.config;
-  std::error_code error;
-  std::filesystem::path folder = config::folder_of(file);
-  while (!std::filesystem::exists(folder, error) && folder.has_relative_path()) folder = folder.parent_path();
-  // What is there may be the package's, which not everybody may read.
-  const bool exists = std::filesystem::exists(file, error);
-  if (::access(folder.c_str(), W_OK | X_OK) != 0 || (exists && ::access(file.c_str(), R_OK | W_OK) != 0))
-    return fail(ErrorCode::kDenied, fmt::format("cannot write {}: {}", options.config, std::strerror(errno)));
-  if (exists && !options.force && !is_placeholder(file)) return is_there(options);
-  if (exists && !std::filesystem::is_regular_file(file, error))
-    return fail(ErrorCode::kInvalid, fmt::format("{} is no file that could be replaced", options.config));
-  return {};
-}
-
-bool write_all(int out, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t written = ::write(out, text.data(), text.size());
-    if (written < 0 && errno != EINTR) return false;
-    if (written > 0) text.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return ::fsync(out) == 0;
-}
-
-// With the rights of what is there; for the node, where it has a user of its own.
-void give_rights(int out, const std::filesystem::path& present) {
-  struct stat is{};
-  const bool is_there = ::stat(present.c_str(), &is) == 0;
-  const group* own = ::geteuid() == 0 ? ::getgrnam("tagring") : nullptr;
-  // Who may not give it away has it.
-  if (own != nullptr) {
-    static_cast<void>(::fchown(out, 0, own->gr_gid));
-  } else if (is_there) {
-    static_cast<void>(::fchown(out, is.st_uid, is.st_gid));
-  }
-  if (is_there) static_cast<void>(::fchmod(out, is.st_mode & 07777U));
-}
-
-// For file systems and kernels that cannot be told to replace nothing. As those below it sets errno.
-bool take_and_move(const std::string& fresh, const std::string& file) {
-  const int taken = ::open(file.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_EXCL, S_IRUSR);
-  if (taken < 0) return false;
-  ::close(taken);
-  if (::rename(fresh.c_str(), file.c_str()) == 0) return true;
-  const int error = errno;
-  ::unlink(file.c_str());
-  errno = error;
-  return false;
-}
-
-// EEXIST if the place is taken.
-bool move_to_free(const std::string& fresh, const std::string& file) {
-  if (::renameat2(AT_FDCWD, fresh.c_str(), AT_FDCWD, file.c_str(), RENAME_NOREPLACE) == 0) return true;
-  return errno != EEXIST && take_and_move(fresh, file);
-}
-
-// A file that is a mount of its own, as in containers, cannot be replaced, only written.
-bool move_over(const std::string& fresh, const std::string& file, std::string_view text) {
-  if (::rename(fresh.c_str(), file.c_str()) == 0) return true;
-  if (errno != EBUSY) return false;
-  const int out = ::open(file.c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC);
-  if (out < 0) return false;
-  const bool is_written = write_all(out, text);
-  const int error = errno;
-  ::close(out);
-  errno = error;
-  return is_written;
-}
-
-// The file is the former or the new one, whole, also if the disk is full or the power goes, but where that
-// cannot be had.
-Result<void> write(const SetupOptions& options, const std::string& text) {
-  std::error_code error;
-  // Not the link that may lead there.
-  const std::filesystem::path file =
-      std::filesystem::weakly_canonical(std::filesystem::absolute(options.config), error);
-  if (error)
-    return fail(ErrorCode::kUnavailable, fmt::format("cannot write {}: {}", options.config, error.message()));
-  const auto cannot_write = [&options] {
-    return fail(ErrorCode::kUnavailable,
-                fmt::format("cannot write {}: {}", options.config, std::strerror(errno)));
-  };
-  std::filesystem::create_directories(file.parent_path(), error);
-  const std::string fresh = file.string() + ".new";
-  ::unlink(fresh.c_str());  // of one that was killed
-  const int out = ::open(fresh.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_EXCL, S_IRUSR | S_IWUSR | S_IRGRP);
-  if (out < 0) return cannot_write();
-  give_rights(out, file);
-  Result<void> done;
-  if (!write_all(out, text)) done = cannot_write();
-  ::close(out);
-  const bool may_replace = options.force || is_placeholder(file);
-  if (done && !(may_replace ? move_over(fresh, file, text) : move_to_free(fresh, file)))
-    done = errno == EEXIST ? is_there(options) : cannot_write();
-  ::unlink(fresh.c_str());
-  if (done) done = sql::sync(file.parent_path());
-  return done;
+      quoted(options.host), quoted(options.address), former_name(options), quoted(options.data),
+      listening(options), quoted(options.network), quoted(options.join), options.create,
+      quoted(options.instances));
 }
 
 void print_steps(const SetupOptions& options) {
@@ -436,6 +334,12 @@ void print_steps(const SetupOptions& options) {
         "       [Service]\n       ReadWritePaths={0}\n",
         options.data);
   }
+  if (!options.moved_from.empty()) {
+    fmt::print(
+        "  0. take what the old    tagring restore FILE --config {}, of its \"tagring backup FILE\"\n"
+        "     one decided          (docs/runbook.md, \"Another name\")\n",
+        options.config);
+  }
   fmt::print(R"(  1. start the node        systemctl enable --now {3}     (or: tagring run --config {0})
   2. see that all is well  tagring doctor --config {0}
   3. have {1} send its public posts to the node:
@@ -450,15 +354,20 @@ void print_steps(const SetupOptions& options) {
 )",
              options.config, options.instances.front(), origin,
              has_socket ? "tagring.socket tagring" : "tagring");
+  if (!options.moved_from.empty()) fmt::print("  5. on the old node       tagring move {}\n", origin);
 }
 
 int setup(SetupOptions options) {
-  if (const Result<void> done = check_file(options); !done) return cli::report(done.error());
+  if (!options.change_address.empty())
+    return change_address(options.config, options.change_address, options.json);
+  if (const Result<void> done = check_place(options.config, options.force); !done)
+    return cli::report(done.error());
   if (const Result<void> done = complete(options); !done) return cli::report(done.error());
   const std::string text = file_of(options);
   const auto parsed = config::Config::parse(text, std::filesystem::path(options.config).parent_path());
   if (!parsed) return cli::report(parsed.error());
-  if (const Result<void> done = write(options, text); !done) return cli::report(done.error());
+  if (const Result<void> done = write_configuration(options.config, text, options.force); !done)
+    return cli::report(done.error());
   if (options.json) {
     fmt::print("{}\n", json::serialize(json::object{{"file", options.config}, {"origin", parsed->origin()}}));
   } else {
@@ -489,11 +398,20 @@ void add_setup(CLI::App& app, int& status) {
       ->excludes(certificate)
       ->excludes(key);
   command->add_option("--data", options->data, "Folder for what the node keeps")->capture_default_str();
+  command->add_option("--moved-from", options->moved_from,
+                      "The former name of the node, which moves here: https://OLD");
   command->add_flag("--force", options->force, "Overwrite a file that is there");
+  CLI::Option* change = command->add_option("--change-address", options->change_address,
+                                            "Instead of all that: the new address of the node of a file");
+  for (CLI::Option* other : command->get_options(
+           [&](const CLI::Option* one) { return one != change && one->get_name() != "--config"; }))
+    if (other != command->get_help_ptr()) change->excludes(other);
   command->add_flag("--json", options->json, "Print {\"file\", \"origin\"}");
   command->footer(
-      "Example:\n  tagring setup --host tags.example.org --instance example.org --join "
-      "https://tags.example.net");
+      "Examples:\n  tagring setup --host tags.example.org --instance example.org --join "
+      "https://tags.example.net\n"
+      "  tagring setup --moved-from https://old.example.net\n"
+      "  tagring setup --change-address 2001:db8::2");
   command->callback([options, &status] { status = setup(*options); });
 }
 

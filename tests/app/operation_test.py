@@ -914,6 +914,44 @@ def setup_on_plain_files(binary, options):
         check("and nothing is left beside it", [path.name for path in place.iterdir()] == [file.name])
 
 
+def another_address(binary, options):
+    """And another name: a command on each side."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "tagring.toml"
+
+        def type_in(*words):
+            return subprocess.run([binary, "setup", "--config", file, *words], capture_output=True, text=True, stdin=subprocess.DEVNULL)
+
+        for origin, says in [("https://tags.example.org", "its former one"), ("old", "is no address of a node")]:
+            done = type_in(*options, "--moved-from", origin)
+            check(f"no node moves here from {origin}", done.returncode == 2 and says in done.stderr and not file.exists(), done.stderr)
+        done = type_in(*options, "--moved-from", "old.example.net/")
+        check("setup writes what the node was called before", done.returncode == 0 and '\nmoved_from = "https://old.example.net"\n' in file.read_text(), done.stderr)
+        check("and says what comes next", "tagring move https://tags.example.org\n" in done.stdout and "tagring restore FILE" in done.stdout, done.stdout)
+        for text, before in [(file.read_text() + "\n[metrics]\naddress = '127.0.0.1' # not this one\n", "2001:db8::1"),
+                             ('# address = "192.0.2.9"\n[listen]\naddress = "192.0.2.7"\nsocket = "s"\n[node] # ours\nhost = "tags.example.org"\n  address\t=  \'192.0.2.7\'# here\n[ring]\ncreate = true\n', "192.0.2.7"),
+                             ('node = {host = "tags.example.org", address = "192.0.2.7"}\nlisten.socket = "s"\nring.create = true\n', "192.0.2.7")]:
+            file.write_text(text)
+            file.chmod(0o640)
+            for wrong, says in [("10.0.0.1", "is private"), ("x", "is no IPv6 or IPv4 address"), (before, "already")]:
+                done = type_in("--change-address", wrong)
+                check(f"an address that cannot be changes nothing: {wrong}", done.returncode == 2 and says in done.stderr and file.read_text() == text, done.stderr)
+            done = type_in("--change-address", "198.51.100.7")
+            changed = file.read_text()
+            lines = [(old, new) for old, new in zip(text.split("\n"), changed.split("\n")) if old != new]
+            check("another address is written in its place, and nothing else", len(lines) == 1 and lines[0][0].replace(before, "198.51.100.7") == lines[0][1], (done.stderr, lines))
+            check("with the rights of the file", file.stat().st_mode & 0o777 == 0o640 and [path.name for path in Path(folder).iterdir()] == [file.name])
+            check("and the DNS and the restart are said", all(words in done.stdout for words in ["tags.example.org has A 198.51.100.7", before, "systemctl restart tagring"]), done.stdout)
+            check("and an address to listen at that is another matter", ("listen.address is 192.0.2.7" in done.stdout) == ("[listen]\naddress" in text), done.stdout)
+            done = type_in("--change-address", "2001:db8::2", "--json")
+            check("for programs", done.returncode == 0 and json.loads(done.stdout) == {"file": str(file), "address": "2001:db8::2", "before": "198.51.100.7"}, done.stdout + done.stderr)
+        done = type_in("--change-address", "2001:db8::3", "--host", "tags.example.com")
+        check("one thing at a time", done.returncode == 2 and "excludes" in done.stderr, done.stderr)
+        file.unlink()
+        done = type_in("--change-address", "2001:db8::3")
+        check("what is not there is not changed", done.returncode == 1 and "tagring setup" in done.stderr and not file.exists(), done.stderr)
+
+
 def setup():
     binary = os.environ.get("TAGRING_BINARY", ROOT / "build" / "release" / "tagring")
     with tempfile.TemporaryDirectory() as folder:
@@ -996,6 +1034,7 @@ def setup():
             many.unlink(missing_ok=True)
         done = subprocess.run([binary, "setup", "--config", Path(folder) / "idn.toml", "--host", "tags.bücher.example", *options[5:], "--force"], capture_output=True, text=True, stdin=subprocess.DEVNULL)
         setup_on_plain_files(binary, options[3:])
+        another_address(binary, options[3:])
         check("names are printed as servers and certbot take them", "certonly -d tags.xn--bcher-kva.example" in done.stdout and "https://tags.xn--bcher-kva.example/inbox" in done.stdout, done.stdout + done.stderr)
 
 
