@@ -19,7 +19,7 @@ ELSEWHERE = {
     "make ": "builds or tests; `make run` is a test of its own",
     "alias tagring=": "the binary of this test takes its place",
     "ORIGINS=": "the port is that of this network",
-    "sudo ": "tests/package/deb_test.py, in a fresh Debian",
+    **dict.fromkeys(["sudo apt install", "sudo tagring setup", "sudo systemctl enable", "sudo tagring doctor"], "tests/package/deb_test.py, in a fresh Debian"),
     "tagring instance follow": "needs a Lemmy; tests/node/told_posts_test.cpp",
     "tagring fasp register": "needs a Mastodon that knows FASPs; tests/interop/fasp_check.mjs",
     "tagring block import": "the list is the reader's own; tests/node/moderation_test.cpp",
@@ -95,6 +95,9 @@ class Reader:
 def main():
     all_commands = commands()
     check("README has commands", len(all_commands) > 30, all_commands)
+    of_debian = (ROOT / "tests/package/deb_test.py").read_text()
+    for start, reason in ELSEWHERE.items():
+        check(f"{start} is run where it is said to be", "deb_test.py" not in reason or f'readme("{start}")' in of_debian)
     unused = set(ELSEWHERE)
     with Network(ROOT / "run" / "readme_test", nodes=8) as network, tempfile.TemporaryDirectory() as folder:
         for i in range(8):

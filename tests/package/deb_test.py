@@ -35,6 +35,12 @@ def run(*command, **options):
     return subprocess.run([str(part) for part in command], capture_output=True, text=True, timeout=900, **options)
 
 
+def readme(beginning):
+    """The words behind sudo of the command in README.md that begins so."""
+    found, = [line for line in (ROOT / "README.md").read_text().splitlines() if line.startswith(f"    {beginning}")]
+    return found.partition("  #")[0].split()[1:]
+
+
 def base_root():
     """A small Debian as an archive, made once."""
     if not BASE.exists():
@@ -67,7 +73,8 @@ class Machine:
 
     def install(self, package):
         shutil.copy(package, self.folder / "tmp")
-        return self.apt("install", f"/tmp/{package.name}")
+        _, *words, _ = readme("sudo apt install")
+        return self.apt(*words, f"/tmp/{package.name}")
 
     def path(self, name):
         return self.folder / name.lstrip("/")
@@ -95,6 +102,7 @@ def packages(folder):
 
 
 UNITS = ["tagring.service", "tagring-core@.service", "tagring-front@.service"]
+SOCKET = "tagring.socket"
 
 
 def security_score():
@@ -117,11 +125,24 @@ def units_are_alike():
 def units_are_understood():
     """By systemd, which says of each word that it does not know."""
     with tempfile.TemporaryDirectory() as folder:
-        for unit in UNITS:
+        for unit in [*UNITS, SOCKET]:  # the socket after its service, which has to be there
             file = Path(folder) / unit
             file.write_text((ROOT / "packaging" / unit).read_text().replace("/usr/bin/tagring", "/bin/true"))
             done = run("systemd-analyze", "verify", "--man=no", file)
             check(f"systemd takes {unit}", done.returncode == 0 and not done.stderr, done.stderr)
+
+
+def is_enabled(machine):
+    """Offline, and so without --now: no systemd runs there. It comes this late since the package has to do without what it brings along."""
+    done = machine.apt("install", "systemd")
+    check("systemd is installed", done.returncode == 0, done.stdout[-1000:] + done.stderr[-1000:])
+    command = readme("sudo systemctl enable")
+    check("README has it start at once", "--now" in command, command)
+    done = machine.run(*[word for word in command if word != "--now"])
+    check("systemd enables what README does", done.returncode == 0, done.stdout + done.stderr)
+    for unit, target in [(SOCKET, "sockets.target"), ("tagring.service", "multi-user.target")]:
+        link = machine.path(f"/etc/systemd/system/{target}.wants/{unit}")
+        check(f"{target} starts {unit}", link.is_symlink() and machine.run("test", "-f", f"/etc/systemd/system/{target}.wants/{unit}").returncode == 0, done.stdout + done.stderr)
 
 
 def instances_are_told_where(machine):
@@ -137,7 +158,7 @@ def is_installed_well(machine):
     check("the user is one of the system", 0 < int(machine.run("id", "-u", "tagring").stdout or 0) < 1000)
     check("nobody else gets at the data", machine.owner("/var/lib/tagring") == "tagring:tagring 700", machine.owner("/var/lib/tagring"))
     check("the configuration is there, for its group", machine.owner("/etc/tagring/tagring.toml") == "root:tagring 640", machine.owner("/etc/tagring/tagring.toml"))
-    for name in [*(f"/lib/systemd/system/{unit}" for unit in [*UNITS, "tagring.socket"]), "/usr/share/man/man1/tagring-doctor.1.gz",
+    for name in [*(f"/lib/systemd/system/{unit}" for unit in [*UNITS, SOCKET]), "/usr/share/man/man1/tagring-doctor.1.gz",
                  "/usr/share/man/man1/tagring-instance-allow.1.gz", "/usr/share/bash-completion/completions/tagring",
                  "/usr/share/zsh/vendor-completions/_tagring", "/usr/share/fish/vendor_completions.d/tagring.fish", "/usr/share/tagring/certbot-hook"]:
         check(f"{name} is there", machine.path(name).is_file())
@@ -222,7 +243,7 @@ def set_up(machine):
         shutil.copy(machine.path("/etc/tagring/tls") / ours, lineage / theirs)
     hook = machine.run("sh", "-c", "RENEWED_LINEAGE=/root/lineage /usr/share/tagring/certbot-hook")
     check("certbot's hook hands the certificate over", hook.returncode == 0 and machine.owner("/etc/tagring/tls/privkey.pem") == "root:tagring 640", hook.stderr)
-    done = machine.run("tagring", "setup", "--host", HOST, "--address", "2001:db8::1", "--instance", "example.org", "--create",
+    done = machine.run(*readme("sudo tagring setup"), "--host", HOST, "--address", "2001:db8::1", "--instance", "example.org", "--create",
                        "--certificate", "/etc/tagring/tls/fullchain.pem", "--key", "/etc/tagring/tls/privkey.pem")
     check("setup takes the place of what the package put there", done.returncode == 0, done.stderr)
     check("the node may read what it wrote", machine.owner("/etc/tagring/tagring.toml") == "root:tagring 640", machine.owner("/etc/tagring/tagring.toml"))
@@ -290,7 +311,7 @@ def start_and_subscribe(machine):
         deadline = time.monotonic() + 60
         report = {}
         while time.monotonic() < deadline and not report.get("ok"):
-            report = json.loads(machine.run("tagring", "doctor", "--json").stdout)
+            report = json.loads(machine.run(*readme("sudo tagring doctor"), "--json").stdout)
             time.sleep(1)
         check("doctor is content", report.get("ok"), [one for one in report.get("checks", []) if not one["ok"]])
 
@@ -375,6 +396,7 @@ def main():
         built = packages(Path(temporary))
         if built:
             before, now = built
+            check("README installs what is built", Path(readme("sudo apt install")[-1]).name == now.name, now.name)
             figures["deb_bytes"] = now.stat().st_size
             root = Path(temporary) / "root"
             root.mkdir()
@@ -386,6 +408,7 @@ def main():
                 is_installed_well(machine)
                 documents_lead_somewhere(machine)
                 set_up(machine)
+                is_enabled(machine)
                 instances_are_told_where(machine)
                 start_and_subscribe(machine)
                 is_backed_up(machine)
