@@ -394,8 +394,7 @@ Task<Result<void>> Instances::gone(std::string actor) {
   CO_TRY_VOID(co_await followers_.unfollow_all(actor));
   for (const OwnFollow& own : groups()) {
     if (own.object != actor) continue;
-    CO_TRY_VOID(co_await store_.drop_own_follow(own.actor, own.object));
-    own_follows_.erase({own.actor, own.object});
+    CO_TRY_VOID(co_await drop_follow(own));
   }
   co_return co_await unfollow(std::move(actor), std::nullopt);
 }

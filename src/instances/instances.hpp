@@ -40,7 +40,6 @@ class Instances {
   static constexpr Duration kWaitMax = std::chrono::days(30);
   static constexpr std::size_t kFollowMax = 8'192;  // bytes of a Follow
   static constexpr std::size_t kFollowedAgainMax = 10'000;
-  static constexpr std::size_t kEndedFollowsMax = 10'000;
   static constexpr std::size_t kLoggedWaitingMax = 10'000;
 
   Instances(Options options, InstanceStore& store, subscriber::HashtagFollowers& followers,
@@ -229,7 +228,8 @@ class Instances {
   Task<Result<void>> drop(Link link);
   Task<Result<void>> follow_back(Link link);
   Task<Result<void>> end(OwnFollow follow);
-  Task<Result<void>> drop_ended(OwnFollow follow);
+  Task<Result<void>> drop_follow(OwnFollow follow);
+  [[nodiscard]] bool is_own_id(const std::string& id) const;
   Task<Result<void>> forget_group(OwnFollow group);
   [[nodiscard]] bool may_follow_again(const std::string& actor, const std::string& object);
   Task<Result<void>> leave_groups_of(std::string host);  // and of those below it
@@ -252,7 +252,6 @@ class Instances {
   std::map<LinkKey, Link> links_;
   std::map<LinkKey, OwnFollow> own_follows_;  // by actor, object
   std::set<LinkKey> followed_again_;          // by actor, object: since the start
-  std::set<std::string> ended_follows_;       // ids of such as were undone or rejected, since the start
   std::set<std::string> logged_waiting_;      // registered domains, since the start
 };
 

@@ -1,6 +1,7 @@
 // Whom the node's actors follow: the instances and people that use it as a relay and want to be followed
 // back.
 #include <algorithm>
+#include <fmt/format.h>
 #include <map>
 #include <set>
 #include <string_view>
@@ -12,6 +13,20 @@
 #include "instances/instances.hpp"
 
 namespace tagring::instances {
+namespace {
+
+// Ids of Follows that were sent one after the other, without an Undo between them, begin alike: LINE, LINE-n.
+// Whoever has the first of them may answer by its id to the others. After an Undo or a Reject a new line
+// begins, so that an answer which comes late says by itself that it is about none that holds.
+std::string_view line_of(std::string_view follow_id) {
+  return follow_id.substr(0, follow_id.find('-', follow_id.rfind('/') + 1));
+}
+
+std::string next_in_line(std::string_view follow_id, std::string_view fresh_id) {
+  return fmt::format("{}-{}", line_of(follow_id), fresh_id.substr(fresh_id.rfind('/') + 1));
+}
+
+}  // namespace
 
 std::vector<Instances::Source> Instances::sources() const {
   std::vector<Source> found;
@@ -30,7 +45,10 @@ Task<Result<void>> Instances::follow_as(std::string actor, std::string object, s
   OwnFollow follow{actor, object,           std::move(inbox), activities_.fresh_follow_id(actor, object),
                    false, clock_.wall_now()};
   const auto known = own_follows_.find({follow.actor, follow.object});
-  if (known != own_follows_.end() && known->second.accepted) follow.accepted = true;
+  if (known != own_follows_.end()) {
+    follow.follow_id = next_in_line(known->second.follow_id, follow.follow_id);
+    follow.accepted = known->second.accepted;
+  }
   CO_TRY_VOID(co_await store_.save_own_follow(follow));
   own_follows_[{follow.actor, follow.object}] = follow;
   const std::vector<std::string> objects = {follow.object};
@@ -39,7 +57,7 @@ Task<Result<void>> Instances::follow_as(std::string actor, std::string object, s
 }
 
 Task<Result<void>> Instances::end(OwnFollow follow) {
-  CO_TRY_VOID(co_await drop_ended(follow));
+  CO_TRY_VOID(co_await drop_follow(follow));
   const std::vector<std::string> objects = {follow.object};
   const std::string id = activities_.fresh_id(follow.actor, "undos", follow.follow_id);
   std::string body =
@@ -47,12 +65,9 @@ Task<Result<void>> Instances::end(OwnFollow follow) {
   co_return co_await activities_.send(follow.actor, follow.inbox, std::move(body));
 }
 
-// Servers try again for days, so that what they answered to it may come when there is another.
-Task<Result<void>> Instances::drop_ended(OwnFollow follow) {
+Task<Result<void>> Instances::drop_follow(OwnFollow follow) {
   CO_TRY_VOID(co_await store_.drop_own_follow(follow.actor, follow.object));
   own_follows_.erase({follow.actor, follow.object});
-  make_room(ended_follows_, kEndedFollowsMax);
-  ended_follows_.insert(std::move(follow.follow_id));
   co_return Result<void>();
 }
 
@@ -89,29 +104,34 @@ Task<Result<void>> Instances::leave_groups_of(std::string host) {
   co_return Result<void>();
 }
 
-// Which Follows of that actor are meant: by their id, or, for each that names none of these, nor one that has
-// ended, another by the actor (Misskey names its own ids; some keep that of the first of several Follows).
-// Whoever is not followed costs no comparisons, however many they name.
+bool Instances::is_own_id(const std::string& id) const {
+  const std::string origin = origin_of(id);
+  return !origin.empty() && (origin == identity_.origin() || origin == identity_.moved_from);
+}
+
+// Which Follows of that actor are meant: by the line of their id, or, for each that bears no id of this node,
+// another by the actor (Misskey names its own ids). Another id of this node is of a Follow that has ended:
+// servers try again for days, so that what they answered to it may come when there is another. Whoever is not
+// followed costs no comparisons, however many they name.
 std::vector<OwnFollow> Instances::named_by(const std::string& actor,
                                            const std::vector<fediverse::FollowRef>& follows,
                                            bool waiting_only) const {
   std::vector<OwnFollow> found;
-  std::map<std::string_view, std::string_view> own_ids;  // id → whose Follow it is
+  std::map<std::string_view, std::string_view> lines;  // of ids → whose Follow it is
   for (const auto& [key, own] : own_follows_) {
     if (own.object != actor) continue;
-    own_ids.emplace(own.follow_id, own.actor);
+    lines.emplace(line_of(own.follow_id), own.actor);
     if (!waiting_only || !own.accepted) found.push_back(own);
   }
   if (found.empty()) return found;
-  std::set<std::string_view> named;      // by id
+  std::set<std::string_view> named;      // lines
   std::set<std::string_view> followers;  // whose Follow is meant
   std::size_t by_actor = 0;
   for (const fediverse::FollowRef& follow : follows) {
-    const auto own_id = own_ids.find(follow.id);
-    if (own_id != own_ids.end()) {
-      if (follow.follower.empty() || follow.follower == own_id->second) named.insert(follow.id);
-    } else if (!ended_follows_.contains(follow.id) &&
-               std::ranges::find(follow.objects, actor) != follow.objects.end()) {
+    const auto line = lines.find(line_of(follow.id));
+    if (line != lines.end()) {
+      if (follow.follower.empty() || follow.follower == line->second) named.insert(line->first);
+    } else if (!is_own_id(follow.id) && std::ranges::find(follow.objects, actor) != follow.objects.end()) {
       if (!follow.follower.empty()) {
         followers.insert(follow.follower);
       } else {
@@ -120,7 +140,7 @@ std::vector<OwnFollow> Instances::named_by(const std::string& actor,
     }
   }
   std::erase_if(found, [&](const OwnFollow& own) {
-    if (named.contains(own.follow_id) || followers.contains(own.actor)) return false;
+    if (named.contains(line_of(own.follow_id)) || followers.contains(own.actor)) return false;
     if (by_actor == 0) return true;
     --by_actor;
     return false;
@@ -140,7 +160,7 @@ Task<Result<void>> Instances::take_reject(std::string actor, std::vector<fediver
   const std::vector<OwnFollow> rejected = named_by(actor, follows, /*waiting_only=*/false);
   for (const OwnFollow& own : rejected) {
     log_.info("follow_rejected", {{"by", own.object}});
-    CO_TRY_VOID(co_await drop_ended(own));
+    CO_TRY_VOID(co_await drop_follow(own));
   }
   co_return Result<void>();
 }

@@ -554,6 +554,31 @@ TEST_F(GroupsFollowed, HearThatTheyAreFollowedAgainAfterTheUndoThatCouldNotArriv
   EXPECT_THAT(types_at(birds.inbox), ElementsAre("Undo", "Follow"));
 }
 
+// Some keep the id of the first Follow, and answer by it to another that comes while it waits.
+TEST_F(GroupsFollowed, MayAnswerByTheIdOfAnEarlierFollowUnlessItHasEnded) {
+  permit("lemmy.example", true);
+  const auto followed = [&] {
+    EXPECT_EQ(follow(birds.id).status, 200);
+    return internet.posted_to(birds.inbox).back();
+  };
+  const auto accepted_by = [&](const json::value& object) {
+    EXPECT_EQ(bring(activity("Accept", birds.id, object), birds).status, 202);
+    return rows("SELECT accepted FROM own_follows");
+  };
+  const json::object ended = followed();
+  EXPECT_EQ(ask_node("/instances/unfollow", {{"group", birds.id}}).status, 200);
+  const json::object first = followed();
+  const json::object second = followed();
+  const json::object third = followed();
+  EXPECT_NE(json::id_of(first), json::id_of(second));
+  EXPECT_NE(json::id_of(second), json::id_of(third));
+  start(config());
+  settle();
+  EXPECT_THAT(accepted_by(json::value(ended)), ElementsAre("0"));
+  EXPECT_THAT(accepted_by(json::value(json::id_of(ended))), ElementsAre("0"));
+  EXPECT_THAT(accepted_by(json::value(json::id_of(first))), ElementsAre("1"));
+}
+
 // What the Accept is written over was still followed when that began.
 TEST_F(GroupsFollowed, AreLeftAlsoIfTheyAcceptAtThatMoment) {
   permit("lemmy.example", true);
