@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "fediverse/domain.hpp"
+#include "queues/delivery_queues.hpp"
 
 namespace tagring::admin {
 namespace {
@@ -29,6 +30,12 @@ json::object to_json(const fasp::FaspBackfill& backfill) {
           {"done", !backfill.more || backfill.received >= backfill.wanted}};
 }
 
+json::object to_json(const queues::QueueStatus& untold) {
+  return {{"waiting", untold.waiting},
+          {"failing_since", to_rfc3339(untold.failing_since)},
+          {"reason", untold.reason}};
+}
+
 }  // namespace
 
 void FaspControl::add_routes(Routes& routes) {
@@ -40,11 +47,14 @@ void FaspControl::add_routes(Routes& routes) {
 
 json::object FaspControl::list() const {
   json::array servers;
+  const std::map<std::string, queues::QueueStatus> lanes = announcer_.lanes();
   for (const auto& [host, server] : servers_.all()) {
     json::object item = to_json(server);
     if (const fasp::FaspBackfill* backfill = sharing_.backfill_of(host); backfill != nullptr)
       item["backfill"] = to_json(*backfill);
     const std::vector<std::string> hashtags = hashtags_.hashtags(host);
+    const auto lane = lanes.find(fasp::FaspHashtags::inbox_of(server));
+    if (lane != lanes.end() && lane->second.failures > 0) item["untold"] = to_json(lane->second);
     item["refused"] = servers_.is_stranger_to(host);
     item["hashtags"] = json::array(hashtags.begin(), hashtags.end());
     servers.push_back(std::move(item));

@@ -2,13 +2,15 @@
 //
 //   GET  /fasp            {"servers": [{"host", "base_url", "fasp_id", "server_id", "fingerprint",
 //                         "completion_url", "since", "capabilities": […], "hashtags": […],
-//                         "backfill": {"wanted", "received", "done"}?}]}
+//                         "backfill": {"wanted", "received", "done"}?,
+//                         "untold": {"waiting", "failing_since", "reason"}?}]}: what it does not take
 //   POST /fasp/register   {"server"}: a host name, or the base URL of the server's FASP interface
 //   POST /fasp/remove     {"host"}
 //   POST /fasp/backfill   {"host", "count"?}: asks for that many old posts, 1000 if it is not said
 #pragma once
 
 #include "admin/routes.hpp"
+#include "delivery/announcer.hpp"
 #include "fasp/fasp_hashtags.hpp"
 #include "fasp/fasp_servers.hpp"
 #include "fasp/fasp_sharing.hpp"
@@ -17,8 +19,9 @@ namespace tagring::admin {
 
 class FaspControl final : public Subject {
  public:
-  FaspControl(fasp::FaspServers& servers, fasp::FaspSharing& sharing, fasp::FaspHashtags& hashtags)
-      : servers_(servers), sharing_(sharing), hashtags_(hashtags) {}
+  FaspControl(fasp::FaspServers& servers, fasp::FaspSharing& sharing, fasp::FaspHashtags& hashtags,
+              const delivery::Announcer& announcer)
+      : servers_(servers), sharing_(sharing), hashtags_(hashtags), announcer_(announcer) {}
 
   void add_routes(Routes& routes) override;
 
@@ -31,6 +34,7 @@ class FaspControl final : public Subject {
   fasp::FaspServers& servers_;
   fasp::FaspSharing& sharing_;
   fasp::FaspHashtags& hashtags_;
+  const delivery::Announcer& announcer_;
 };
 
 }  // namespace tagring::admin

@@ -56,6 +56,9 @@ json::object row_of_server(const json::object& server) {
 std::string remark_on(const json::object& server) {
   if (json::get_flag(server, "refused"))
     return "it does not know this node any more (401): \"tagring fasp remove\", then \"register\"";
+  if (const json::object* untold = json::get_object(server, "untold"); untold != nullptr)
+    return fmt::format("{} announcements wait since {}: {}", number_of(*untold, "waiting"),
+                       json::text_of(*untold, "failing_since"), json::text_of(*untold, "reason"));
   if (has_items(server, "capabilities")) return {};
   return "its administrator goes on at " + json::text_of(server, "completion_url");
 }

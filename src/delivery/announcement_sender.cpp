@@ -19,7 +19,6 @@ namespace tagring::delivery {
 namespace {
 
 constexpr std::size_t kLettersMax = 16;
-constexpr std::size_t kFaspObjectsMax = 100;  // of one announcement
 constexpr std::size_t kHandedOnMax = 10'000;
 
 using Names = std::set<std::pair<std::string, Tag>>;  // of posts, by URI, under hashtags
@@ -35,6 +34,21 @@ Announcements named(const Announcements& batch, const Names& names) {
 // It is this announcement that the server does not take (docs/fasp.md), and not whoever sends it.
 bool is_unacceptable(const Result<HttpResponse>& response) {
   return response && (response->status == 400 || response->status == 413 || response->status == 422);
+}
+
+// Of each post the last that is to be said, in that order; nothing new of authors who have not agreed.
+Announcements last_words(const Announcements& items) {
+  std::map<std::string_view, std::uint64_t> last;  // by URI
+  Announcements said;
+  for (const auto& item : items) {
+    const TagEvent& event = item->entry.event;
+    if (event.op != Op::kRemove && !event.indexable) continue;
+    std::uint64_t& seq = last[event.uri];
+    seq = std::max(seq, item->entry.seq);
+    said.push_back(item);
+  }
+  std::erase_if(said, [&](const auto& item) { return last[item->entry.event.uri] != item->entry.seq; });
+  return said;
 }
 
 }  // namespace
@@ -79,12 +93,6 @@ Task<AnnouncementSender::Reminded> AnnouncementSender::remind(PartialKey key, st
   log_.info("server_not_reminded", {{"inbox", inbox}, {"because", federation::why_not(response)}});
   // A refusal may be of a proxy, or of a server that could not fetch the key yet.
   co_return federation::is_gone(response) ? Reminded::kGone : Reminded::kAgain;
-}
-
-Task<AnnouncementSender::Sent> AnnouncementSender::send(Via via, std::string inbox, Announcements items,
-                                                        IfGone if_gone) {
-  if (via == Via::kFasp) return send_to_fasp_server(std::move(inbox), std::move(items), if_gone);
-  return send_to_node(std::move(inbox), std::move(items), if_gone);
 }
 
 // One activity for all who get the same posts.
@@ -209,41 +217,43 @@ Task<Result<void>> AnnouncementSender::hand_on(Announcements items) {
   co_return all_handed;
 }
 
-// By hashtag, what came before what left; of what left and came back the last. If one announcement fails, it
-// and those after it are sent again.
-Task<AnnouncementSender::Sent> AnnouncementSender::send_to_fasp_server(std::string inbox, Announcements items,
-                                                                       IfGone if_gone) {
-  std::map<std::pair<Tag, Op>, Announcements> groups;
-  std::set<std::pair<Tag, std::string_view>> said;
-  for (const auto& item : items | std::views::reverse) {
-    const TagEvent& event = item->entry.event;
-    const bool agreed = event.op == Op::kRemove || event.indexable;
-    if (agreed && followers_.target(event.tag, inbox) != nullptr && said.emplace(event.tag, event.uri).second)
-      groups[{event.tag, event.op}].push_back(item);
+Task<AnnouncementSender::ToldFasp> AnnouncementSender::send_to_fasp_server(std::string inbox, Tag tag,
+                                                                           Announcements items,
+                                                                           std::size_t most) {
+  ToldFasp sent;
+  const std::uint64_t asked = followers_.asked(tag, inbox);
+  if (asked == 0) co_return sent;
+  Announcements part;
+  std::vector<std::string> uris;
+  for (auto& item : last_words(items)) {
+    const bool fits =
+        part.size() < most && (part.empty() || part.front()->entry.event.op == item->entry.event.op);
+    if (fits) uris.push_back(item->entry.event.uri);
+    (fits ? part : sent.again).push_back(std::move(item));
   }
-  Sent sent;
-  for (auto& [about, group] : groups) std::ranges::reverse(group);
-  std::set<Announcements::value_type> left;
-  for (const auto& [about, group] : groups) left.insert(group.begin(), group.end());
-  for (const auto& [about, group] : groups) {
-    for (std::size_t from = 0; from < group.size(); from += kFaspObjectsMax) {
-      std::vector<std::string> uris;
-      const std::size_t to = std::min(group.size(), from + kFaspObjectsMax);
-      for (std::size_t i = from; i < to; ++i) uris.push_back(group[i]->entry.event.uri);
-      std::string body = fediverse::make_fasp_hashtag_announcement(about.first.canonical(),
-                                                                   about.second == Op::kRemove, uris);
-      const Result<HttpResponse> response = co_await observer_.deliver_to_fasp_server(inbox, std::move(body));
-      for (std::size_t i = from; i < to; ++i) note(inbox, group[i]->entry.event, response);
-      sent.is_gone = federation::is_gone(response);
-      const bool is_final = sent.is_gone ? if_gone == IfGone::kLost : is_unacceptable(response);
-      if (!federation::was_accepted(response) && !is_final) {
-        std::erase_if(items, [&](const auto& item) { return !left.contains(item); });
-        co_return Sent{std::move(items), federation::why_not(response), false, sent.is_gone};
-      }
-      sent.answered = true;
-      if (sent.is_gone) observer_.lost_follower(about.first, inbox);
-      for (std::size_t i = from; i < to; ++i) left.erase(group[i]);
-    }
+  if (part.empty()) co_return sent;
+  sent.tried = part.size();
+  const bool has_left = part.front()->entry.event.op == Op::kRemove;
+  std::string body = fediverse::make_fasp_hashtag_announcement(tag.canonical(), has_left, uris);
+  const Result<HttpResponse> response = co_await observer_.deliver_to_fasp_server(inbox, std::move(body));
+  for (const auto& item : part) note(inbox, item->entry.event, response);
+  if (federation::was_accepted(response)) {
+    sent.told = Told::kTaken;
+    co_return sent;
+  }
+  sent.because = federation::why_not(response);
+  sent.told = is_unacceptable(response) ? Told::kRefused : Told::kAgain;
+  // It may have subscribed again meanwhile.
+  if (federation::is_gone(response) && followers_.asked(tag, inbox) == asked) {
+    log_.info("fasp_server_not_subscribed", {{"inbox", inbox}, {"hashtag", tag.canonical()}});
+    observer_.lost_follower(tag, inbox);
+    sent.told = Told::kGone;
+    sent.again.clear();
+  } else if (sent.told == Told::kRefused && part.size() == 1) {
+    log_.info("fasp_server_refuses_post",
+              {{"inbox", inbox}, {"hashtag", tag.canonical()}, {"uri", uris.front()}, {"why", sent.because}});
+  } else {
+    std::ranges::move(part, std::back_inserter(sent.again));
   }
   co_return sent;
 }

@@ -1,5 +1,5 @@
 // Tells one inbox of posts (paper §5.5): a subscriber's node of many in one activity, a server that uses this
-// node as a FASP of hundreds of URIs of one hashtag, and people of one post at a time.
+// node as a FASP of many URIs of one hashtag, and people of one post at a time.
 //
 // Which inbox is told of what, and when again: delivery/announcer.hpp.
 #pragma once
@@ -40,9 +40,8 @@ class AnnouncementSender {
   // Of an inbox that is not there: it is tried again, since proxies err, or its followers are reported to the
   // observer.
   enum class IfGone : std::uint8_t { kAgain, kLost };
-  // To a node, or to a server that uses this node as a FASP. Followers who refuse this node are reported to
-  // the observer. `via`: what the inbox is.
-  [[nodiscard]] Task<Sent> send(Via via, std::string inbox, Announcements items, IfGone if_gone);
+  // Followers who refuse this node are reported to the observer.
+  [[nodiscard]] Task<Sent> send_to_node(std::string inbox, Announcements items, IfGone if_gone);
 
   // What became of one post told to people.
   enum class Told : std::uint8_t {
@@ -58,6 +57,19 @@ class AnnouncementSender {
     std::string because;
   };
   [[nodiscard]] Task<ToldPeople> send_to_people(std::string inbox, Announcements::value_type item);
+
+  static constexpr std::size_t kFaspObjectsMax = 100;  // of one request (docs/fasp.md)
+  struct ToldFasp {
+    Told told = Told::kNobody;  // or there is nothing to tell
+    std::string because = {};
+    std::size_t tried = 0;     // posts of the request
+    Announcements again = {};  // in the order in which they are to be tried, those of the request last
+  };
+  // One request to a server that uses this node as a FASP, about `most` of these at most, which are all of
+  // that hashtag: of each post the last that is to be said. What is refused as it is (kRefused) may be taken
+  // in parts, down to a single post. A server that is not subscribed is reported to the observer.
+  [[nodiscard]] Task<ToldFasp> send_to_fasp_server(std::string inbox, Tag tag, Announcements items,
+                                                   std::size_t most);
 
   // What this node does not relay any more, or a subscriber's node refused to take from it as a relay of the
   // hashtag, for good: to whoever does. kUnavailable and the like: they are to be sent again.
@@ -97,8 +109,6 @@ class AnnouncementSender {
   // By the actor of that collection (followers/partial.hpp), with the header.
   Task<Result<HttpResponse>> deliver(std::string collection, std::string inbox, std::string body);
   [[nodiscard]] std::string fresh_id();
-  Task<Sent> send_to_node(std::string inbox, Announcements items, IfGone if_gone);
-  Task<Sent> send_to_fasp_server(std::string inbox, Announcements items, IfGone if_gone);
   Task<Result<std::vector<Refusal>>> send_apart_to_node(std::string inbox, Op op, Announcements batch,
                                                         Error whole);
   std::string letter(Op op, const Announcements& items);

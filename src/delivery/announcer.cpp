@@ -20,6 +20,11 @@ constexpr Duration kFeedLifetime = std::chrono::hours(24);
 constexpr Duration kReadAgain = std::chrono::seconds(1);
 constexpr std::size_t kToldByOthersMax = 10'000;
 
+queues::QueueOptions fasp_options(queues::QueueOptions options) {
+  options.batch_max = AnnouncementSender::kFaspObjectsMax;
+  return options;
+}
+
 }  // namespace
 
 Announcer::Announcer(queues::QueueOptions options, Store& store, const Followers& followers,
@@ -33,9 +38,15 @@ Announcer::Announcer(queues::QueueOptions options, Store& store, const Followers
       rng_(runtime.rng.fork("announcer").fork("people")),
       date_(runtime.clock),
       lanes_(runtime.clock, runtime.executor, runtime.rng.fork("announcer").fork("lanes"), options,
-             {[this](std::string inbox, Items items) { return send(std::move(inbox), std::move(items)); },
+             {[this](std::string inbox, Items items) {
+                return send_to_node(std::move(inbox), std::move(items));
+              },
               [](const Item& item) { return weight(item->entry.event); },
               [&sender](const std::string& inbox) { return sender.hosts().of(host_of(inbox)); }}),
+      fasp_(fasp_options(options), sender.hosts(), runtime, rng_.fork("fasp"),
+            [this](std::string inbox, std::string hashtag, Items items, std::size_t most) {
+              return send_to_fasp_server(std::move(inbox), std::move(hashtag), std::move(items), most);
+            }),
       people_(
           options, sender.hosts(), runtime, rng_.fork("lanes"),
           [this](std::string inbox, Item item) { return send_to_people(std::move(inbox), std::move(item)); }),
@@ -97,6 +108,7 @@ void Announcer::start() { tasks_.spawn("announcer", upkeep()); }
 
 Task<void> Announcer::stop() {
   co_await lanes_.stop();
+  co_await fasp_.stop();
   co_await people_.stop();
   tasks_.cancel();
   co_await tasks_.join();
@@ -219,11 +231,16 @@ Duration Announcer::spread_of(const Tag& tag) const {
   return std::min(kSpreadMax, kSpreadPerInbox * beyond);
 }
 
+Duration Announcer::wait_in_spread_of(const Tag& tag) {
+  const Duration spread = spread_of(tag);
+  if (spread == Duration::zero()) return spread;
+  return Duration(static_cast<Duration::rep>(rng_.below(static_cast<std::uint64_t>(spread.count()))));
+}
+
 void Announcer::queue(const Item& item, const Past* past, To to) {
   const auto& [seq, event, added] = item->entry;
   const std::string author_host = host_of(event.uri);
   const bool is_refused = event.op == Op::kAdd && blocks_.is_refused_by(event.author, event.tag.canonical());
-  const Duration spread = spread_of(event.tag);
   for (const Followers::Way* way : ways(event.tag, event.uri, seq, added)) {
     const auto& [destination, target] = *way;
     const Via via = target.via();
@@ -241,11 +258,13 @@ void Announcer::queue(const Item& item, const Past* past, To to) {
       continue;
     }
     inbox.via = via;
-    if (!is_node && via != Via::kFasp) {
+    if (via == Via::kFasp) {
+      queue_for_fasp_server(destination, item, before);
+    } else if (!is_node) {
       queue_for_people(destination, item, before);
     } else if (before.told() != true) {
       if (before.noted) inbox.late.insert(seq);
-      lanes_.push(destination, item, is_node ? Duration::zero() : spread);
+      lanes_.push(destination, item);
     }
   }
 }
@@ -274,13 +293,14 @@ Announcer::Before Announcer::before_of(const Past& past, const std::string& dest
 
 std::map<std::string, queues::QueueStatus> Announcer::lanes() const {
   std::map<std::string, queues::QueueStatus> all = lanes_.status();
+  all.merge(fasp_.status());
   all.merge(people_.status());
   return all;
 }
 
-// --- nodes and FASP servers --------------------------------------------------------------------------------
+// --- nodes -------------------------------------------------------------------------------------------------
 
-Task<Announcer::Items> Announcer::send(std::string inbox, Items items) {
+Task<Announcer::Items> Announcer::send_to_node(std::string inbox, Items items) {
   std::uint64_t reached = 0;
   std::set<std::uint64_t> late;
   for (const Item& item : items) {
@@ -291,18 +311,13 @@ Task<Announcer::Items> Announcer::send(std::string inbox, Items items) {
       reached = std::max(reached, seq);
     }
   }
-  const Via via = inboxes_[inbox].via;
-  std::erase_if(items, [&](const Item& item) {
-    return clock_.now() - item->since > kLifetime ||
-           (via == Via::kFasp && !may_still_go(item->entry.event, host_of(inbox)));
-  });
+  std::erase_if(items, [&](const Item& item) { return clock_.now() - item->since > kLifetime; });
   const std::size_t count = items.size();
   const std::optional<Instant> gone_since = inboxes_[inbox].gone_since;
-  // A FASP's server says by it that it is not subscribed (docs/fasp.md).
-  const bool is_lost = via == Via::kFasp || (gone_since && clock_.now() - *gone_since >= kNodeGoneAfter);
+  const bool is_lost = gone_since && clock_.now() - *gone_since >= kNodeGoneAfter;
   using enum AnnouncementSender::IfGone;
   auto [again, because, answered, is_gone] =
-      co_await sender_.send(via, inbox, std::move(items), is_lost ? kLost : kAgain);
+      co_await sender_.send_to_node(inbox, std::move(items), is_lost ? kLost : kAgain);
   note_whether_gone(inbox, is_gone, is_lost);
   if (answered) {
     lanes_.answered(inbox);
@@ -355,6 +370,13 @@ bool Announcer::is_lost_by_silence(const std::string& destination) {
   inbox.silent_at = now;
   moved_.insert(destination);
   if (++inbox.silent_days <= kSilentDaysMax) return false;
+  if (inbox.via == Via::kFasp) {
+    log_.warn("fasp_server_silent",
+              {{"inbox", destination},
+               {"days", inbox.silent_days},
+               {"what_to_do", "if it does not come back: tagring fasp remove " + host_of(destination)}});
+    return false;
+  }
   log_.info("inbox_silent_for_a_month", {{"inbox", destination}});
   for (const Tag& tag : followers_.all_tags_at(destination)) sender_.lost(tag, destination);
   // Whoever follows from there again begins anew.

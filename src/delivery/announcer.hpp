@@ -22,6 +22,7 @@
 #include "delivery/store.hpp"
 #include "delivery/told_notes.hpp"
 #include "federation/blocks.hpp"
+#include "queues/batch_lanes.hpp"
 #include "queues/delivery_queues.hpp"
 #include "queues/inbox_lanes.hpp"
 
@@ -63,18 +64,25 @@ class Announcer {
   // So many refusals (4xx) in a row mean this node; after a week of nothing else its followers are lost too.
   static constexpr unsigned kRefusalsMax = 20;
   // An inbox that neither took nor refused anything on so many days and one more, on each of which it was
-  // tried while this node reached most others, has lost its followers. Such days begin so far apart:
+  // tried while this node reached most others, has lost its followers; but a FASP's server, which an
+  // administrator has chosen, is only reported (silent()). Such days begin so far apart:
   static constexpr unsigned kSilentDaysMax = 30;
   static constexpr Duration kSilentDay = std::chrono::days(1);
 
   [[nodiscard]] Store& store() { return store_; }
-  [[nodiscard]] std::size_t waiting() const { return lanes_.size() + people_.size() + gathering_; }
-  [[nodiscard]] bool idle() const { return lanes_.idle() && people_.idle() && gathering_ == 0; }
+  [[nodiscard]] std::size_t waiting() const {
+    return lanes_.size() + fasp_.size() + people_.size() + gathering_;
+  }
+  [[nodiscard]] bool idle() const {
+    return lanes_.idle() && fasp_.idle() && people_.idle() && gathering_ == 0;
+  }
   // By inbox.
   [[nodiscard]] std::map<std::string, queues::QueueStatus> lanes() const;
   [[nodiscard]] std::uint64_t delivered() const { return delivered_; }
   // Inboxes of people that refuse whatever this node sends, with how many times in a row.
   [[nodiscard]] std::map<std::string, unsigned> refusing() const;
+  // Inboxes of FASP servers that were silent for a month and more, with on how many days.
+  [[nodiscard]] std::map<std::string, unsigned> silent() const;
   static constexpr std::uint64_t kEver = std::numeric_limits<std::uint64_t>::max();
   // Where something about a post goes under a hashtag: to followers from before that place in the feed. Of
   // people whose server has no shared inbox one gets it for all.
@@ -104,12 +112,13 @@ class Announcer {
     Via via = Via::kBoost;
     std::uint64_t acknowledged = 0;
     std::set<std::uint64_t> late;  // of a node: places that it is owed, wherever that is; told_notes.hpp
+    // Of people and FASP servers: places in the feed that are not settled, and with how many inboxes of the
+    // server each has failed.
+    std::map<std::uint64_t, unsigned> waiting;
     // Of people:
     std::map<std::string, Told> recent;
     std::deque<std::string> order;  // of `recent`, oldest first
-    // Places in the feed that are not settled, and with how many inboxes of the server each has failed.
-    std::map<std::uint64_t, unsigned> waiting;
-    bool fails = false;  // it has not taken what it was sent last, nor refused it
+    bool fails = false;             // it has not taken what it was sent last, nor refused it
     std::optional<Instant> gone_since;
     Instant refusing_since;
     unsigned refusals = 0;  // in a row
@@ -146,6 +155,7 @@ class Announcer {
   // What may lie before what the inbox has got already.
   void queue_late(const std::string& destination, const Item& item);
   void queue_for_people(const std::string& destination, const Item& item, Before before);
+  void queue_for_fasp_server(const std::string& destination, const Item& item, Before before);
   [[nodiscard]] Inbox& inbox_of(const std::string& destination);
   [[nodiscard]] Before before_of(const Past& past, const std::string& destination, std::uint64_t seq);
   void keep_away(const std::string& destination, Inbox& inbox, const Item& item, const Past* past,
@@ -162,12 +172,15 @@ class Announcer {
   using Chosen = std::multimap<std::uint64_t, Item>;  // by hash of the inbox that was to be told
   void tell_otherwise(const Chosen& chosen);
   [[nodiscard]] Duration spread_of(const Tag& tag) const;
+  [[nodiscard]] Duration wait_in_spread_of(const Tag& tag);
   void take_back(const std::string& destination, Inbox& inbox, const Item& item, Before before);
   void make_room(const std::string& destination, Inbox& inbox);
   void settle(const std::string& destination, Inbox& inbox, std::uint64_t seq);
   Task<void> decide_later(std::string destination, std::string uri);
   Task<void> tell_again(std::string destination, std::string uri);
-  Task<Items> send(std::string inbox, Items items);
+  Task<Items> send_to_node(std::string inbox, Items items);
+  Task<queues::BatchLanes<Item>::Outcome> send_to_fasp_server(std::string inbox, std::string hashtag,
+                                                              Items items, std::size_t most);
   void note_whether_gone(const std::string& inbox, bool is_gone, bool is_lost);
   void note_answer(const std::string& destination);
   // The inbox has taken nothing again. True if that was long enough: then its followers are reported.
@@ -204,7 +217,8 @@ class Announcer {
   SteadyDate date_;
   bool reaches_most_ = false;  // as of then
   std::size_t gathering_ = 0;
-  queues::DeliveryQueues<Item> lanes_;  // of nodes and FASP servers
+  queues::DeliveryQueues<Item> lanes_;  // of nodes
+  queues::BatchLanes<Item> fasp_;       // of FASP servers, by hashtag
   queues::InboxLanes<Item> people_;
   TaskGroup tasks_;
 };

@@ -1,5 +1,6 @@
 // The part of Announcer that is about people and relays: under which of its hashtags a post is announced at
-// an inbox, what is taken back there, and what an inbox that takes nothing says of its followers.
+// an inbox, what is taken back there, and what an inbox that takes nothing says of its followers. Behind it
+// the part about FASP servers.
 #include <algorithm>
 
 #include "delivery/announcer.hpp"
@@ -150,11 +151,7 @@ void Announcer::decide(const std::string& destination, Inbox& inbox, const std::
 
 void Announcer::announce(const std::string& destination, Inbox& inbox, const Item& item) {
   inbox.waiting.try_emplace(item->entry.seq);
-  const Duration spread = spread_of(item->entry.event.tag);
-  const Duration wait =
-      spread > Duration::zero()
-          ? Duration(static_cast<Duration::rep>(rng_.below(static_cast<std::uint64_t>(spread.count()))))
-          : spread;
+  const Duration wait = wait_in_spread_of(item->entry.event.tag);
   people_.push(destination, item->entry.event.uri, item, wait, loading_);
 }
 
@@ -393,6 +390,57 @@ std::map<std::string, unsigned> Announcer::refusing() const {
   std::map<std::string, unsigned> found;
   for (const auto& [destination, inbox] : inboxes_) {
     if (inbox.refusals >= kRefusalsMax) found.emplace(destination, inbox.refusals);
+  }
+  return found;
+}
+
+// --- FASP servers ------------------------------------------------------------------------------------------
+
+void Announcer::queue_for_fasp_server(const std::string& destination, const Item& item, Before before) {
+  if (before.told() == true) return;
+  const auto& [seq, event, added] = item->entry;
+  inbox_of(destination).waiting.try_emplace(seq);
+  fasp_.push(destination, event.tag.canonical(), item, wait_in_spread_of(event.tag));
+}
+
+// Only what is done with before something else that came earlier needs a note of that.
+Task<queues::BatchLanes<Announcer::Item>::Outcome> Announcer::send_to_fasp_server(std::string inbox,
+                                                                                  std::string hashtag,
+                                                                                  Items items,
+                                                                                  std::size_t most) {
+  const Items all = items;
+  const std::size_t given_up =
+      std::erase_if(items, [&](const Item& item) { return clock_.now() - item->since > kLifetime; });
+  if (given_up > 0)
+    log_.warn("fasp_server_not_told", {{"inbox", inbox}, {"hashtag", hashtag}, {"posts", given_up}});
+  std::erase_if(items, [&](const Item& item) { return !may_still_go(item->entry.event, host_of(inbox)); });
+  auto [told, because, tried, again] =
+      co_await sender_.send_to_fasp_server(inbox, Tag::from_canonical(hashtag), std::move(items), most);
+  using enum AnnouncementSender::Told;
+  if (told == kAgain) {
+    static_cast<void>(is_lost_by_silence(inbox));
+  } else if (told != kNobody) {
+    note_answer(inbox);
+  }
+  if (told == kTaken) delivered_ += tried;
+  Inbox& state = inboxes_[inbox];
+  const std::set<Item> left(again.begin(), again.end());
+  for (const Item& item : all) {
+    const std::uint64_t seq = item->entry.seq;
+    if (left.contains(item)) continue;
+    settle(inbox, state, seq);
+    if (state.acknowledged < seq) note(state, seq, true);
+  }
+  queues::BatchLanes<Item>::Outcome outcome{std::move(again), tried, told == kTaken, {}};
+  if (told == kAgain) outcome.why = std::move(because);
+  co_return outcome;
+}
+
+// Of others the days are not counted on.
+std::map<std::string, unsigned> Announcer::silent() const {
+  std::map<std::string, unsigned> found;
+  for (const auto& [destination, inbox] : inboxes_) {
+    if (inbox.silent_days > kSilentDaysMax) found.emplace(destination, inbox.silent_days);
   }
   return found;
 }

@@ -21,6 +21,10 @@ void FaspHashtags::note(const delivery::Follower& follower) {
   if (follower.via == delivery::Via::kFasp) tags_[follower.actor].insert(follower.tag.canonical());
 }
 
+std::string FaspHashtags::inbox_of(const FaspServer& server) {
+  return server.base_url + std::string(kTagAnnouncements);
+}
+
 std::vector<std::string> FaspHashtags::hashtags(const std::string& host) const {
   std::vector<std::string> found;
   const FaspServer* server = servers_.find(host);
@@ -70,7 +74,8 @@ Task<HttpResponse> FaspHashtags::answer(std::string host, std::string method, st
 Task<HttpResponse> FaspHashtags::subscribe(std::string host, Tag tag) {
   const Result<void> offered = blocks_.check_tag(tag.canonical());
   if (!offered) co_return error_response(offered.error());
-  const std::string base = servers_.find(host)->base_url;
+  const FaspServer server = *servers_.find(host);
+  const std::string& base = server.base_url;
   const auto is_gone = [&](const std::string& name) {
     return !followers_.all().follows(Tag::from_canonical(name), base);
   };
@@ -79,12 +84,10 @@ Task<HttpResponse> FaspHashtags::subscribe(std::string host, Tag tag) {
   if (!tags.contains(tag.canonical())) {
     if (tags.size() >= tags_max_) co_return denied("no more hashtags are served to one server");
     tags.insert(tag.canonical());
-  } else if (!is_gone(tag.canonical())) {
-    co_return no_content();
   }
+  // Also if it is subscribed: its answer of before, that it is not, may be on its way.
   const Counted writing(writing_);
-  std::vector<delivery::Follower> followers = {
-      {tag, base, base + std::string(kTagAnnouncements), "", delivery::Via::kFasp, 0}};
+  std::vector<delivery::Follower> followers = {{tag, base, inbox_of(server), "", delivery::Via::kFasp, 0}};
   const Result<void> done = co_await followers_.follow(std::move(followers));
   co_return done ? no_content() : error_response(done.error());
 }
@@ -115,7 +118,7 @@ Task<Result<void>> FaspHashtags::forget(std::string host) {
 Task<Result<HttpResponse>> FaspHashtags::deliver(std::string inbox, std::string body) {
   const std::string host = host_of(inbox);
   const FaspServer* server = servers_.find(host);
-  if (server == nullptr || !server->hashtags || server->base_url + std::string(kTagAnnouncements) != inbox) {
+  if (server == nullptr || !server->hashtags || inbox_of(*server) != inbox) {
     HttpResponse gone;
     gone.status = 410;
     co_return gone;

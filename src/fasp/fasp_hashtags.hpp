@@ -48,6 +48,8 @@ class FaspHashtags {
   // Sends an announcement (fediverse::make_fasp_hashtag_announcement). 410 if the server does not use the
   // capability any more.
   [[nodiscard]] Task<Result<HttpResponse>> deliver(std::string inbox, std::string body);
+  // Where it takes announcements.
+  [[nodiscard]] static std::string inbox_of(const FaspServer& server);
   // What a server is subscribed to.
   [[nodiscard]] std::vector<std::string> hashtags(const std::string& host) const;
 

@@ -405,6 +405,12 @@ Checks Doctor::look_at_instances() const {
       checks.push_back(look_at_posts(host, links > 0, add));
     }
   }
+  for (const auto& [inbox, days] : patient_.announcer.silent())
+    checks.push_back(bad("FASP server " + host_of(inbox),
+                         fmt::format("took no announcement on {} days; what is older than a week is not "
+                                     "sent any more, and its subscriptions are kept",
+                                     days),
+                         "if it does not come back: tagring fasp remove " + host_of(inbox)));
   if (patient_.owners.size() > 0 && patient_.owners.delivered() == 0)
     checks.push_back(bad(
         "owners", fmt::format("{} posts wait, and none was taken since the start", patient_.owners.size()),

@@ -227,7 +227,7 @@ Administration::Administration(admin::NodeControl::Actions actions, Parts& parts
       groups(parts.instances.instances, parts.instances.consents, parts.speech.blocks, parts.speech.identity),
       replays(parts.instances.replayer),
       moderation(parts.instances.moderation, parts.instances.reports),
-      fasp(parts.fasp.servers, parts.fasp.sharing, parts.fasp.hashtags),
+      fasp(parts.fasp.servers, parts.fasp.sharing, parts.fasp.hashtags, parts.relay.announcer),
       audit(parts.audit.audit, parts.audit.heads, parts.audit.offences),
       overview(parts.config, parts.environment.stores.history, parts.environment.stores.receipts),
       queues(parts.relay.owners, parts.relay.announcer, parts.instances.activities, parts.fasp.sharing),

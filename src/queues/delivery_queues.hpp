@@ -130,7 +130,7 @@ class DeliveryQueues {
 
  private:
   static constexpr Duration kAnswersLater = std::chrono::seconds(45);
-  // Nodes and FASP servers are few, and wait for what is theirs: none of them keeps it away for longer.
+  // Nodes are few, and wait for what is theirs: none of them keeps it away for longer.
   static constexpr Duration kPauseMax = std::chrono::minutes(1);
   struct Lane {
     std::string domain;  // of the destination

@@ -47,6 +47,8 @@ class InboxLanes {
     std::string why;   // not
     // Nothing was sent, which says nothing of the inbox: to be looked at again so much later.
     std::optional<Duration> later{};
+    // Else there was nothing to send, which says nothing of the inbox either.
+    bool sent = true;
   };
   using Send = std::function<Task<Outcome>(std::string inbox, Item item)>;
 
@@ -280,9 +282,10 @@ class InboxLanes {
     lane.under_way = false;
     --box.under_way;
     --active_;
-    if (outcome.done) {
+    const bool taken = outcome.done && outcome.sent;
+    if (taken) {
       note_taken(box, lane);
-    } else {
+    } else if (!outcome.done) {
       waiting.tried |= !outcome.later;
       lane.items.push_front(std::move(waiting));
       ++size_;
@@ -295,7 +298,7 @@ class InboxLanes {
     }
     leave(box, turn);
     box.alarm->ring();
-    if (outcome.done) box.host->alarm.ring();
+    if (taken) box.host->alarm.ring();
     places_.give_back(box.host->domain);
     call_next();
   }

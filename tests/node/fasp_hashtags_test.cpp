@@ -216,7 +216,8 @@ TEST_F(FaspHashtags, WhatIsNotTakenComesAgainInOrderEvenAfterARestart) {
   peer.calls.clear();
   peer.statuses.clear();
   settle(std::chrono::minutes(2));
-  EXPECT_THAT(told(), ElementsAre("cats new 2", "cats delete 1")) << "of each post the last word";
+  EXPECT_THAT(told(), testing::UnorderedElementsAre("cats new 2", "cats delete 1"))
+      << "of each post the last word";
 }
 
 // A proxy's, or of a server that has blocked the node for an hour.
@@ -278,6 +279,60 @@ TEST_F(FaspHashtags, AServerThatIsNotSubscribedAnyMoreSaysSo) {
   publish(create_text(post));
   EXPECT_THAT(rows("SELECT tag FROM followers"), IsEmpty());
   EXPECT_EQ(ask_as(peer, "GET", path("")).body, R"({"hashtags":[]})");
+}
+
+TEST_F(FaspHashtags, AHashtagThatTheServerFailsAtOrHasEndedHoldsUpNoOther) {
+  for (const int status : {500, 404}) {
+    for (const char* tag : {"cats", "dogs"}) {
+      EXPECT_EQ(put(tag), 204);
+      settle();
+    }
+    const std::string url = peer.base() + "/hashtag_subscription/v0/announcements";
+    const auto by_itself = internet.answers[url];
+    internet.answers[url] = [&](const HttpCall& call) -> Result<HttpResponse> {
+      if (call.body.contains(R"("hashtag":"cats")")) return signed_answer(peer, status, "");
+      return by_itself(call);
+    };
+    peer.calls.clear();
+    post.tags = {"cats", "dogs"};
+    post.uri += "0";
+    publish(create_text(post));
+    const std::string name = post.uri.substr(post.uri.rfind('/') + 1);
+    EXPECT_THAT(told(), ElementsAre("dogs new " + name));
+    start(config());
+    settle(std::chrono::minutes(1));
+    internet.answers[url] = by_itself;
+    settle(std::chrono::minutes(10));
+    if (status == 500) {
+      EXPECT_THAT(told(), ElementsAre("dogs new " + name, "cats new " + name));
+    } else {
+      EXPECT_THAT(told(), ElementsAre("dogs new " + name));
+      EXPECT_THAT(rows("SELECT tag FROM followers"), ElementsAre("dogs"));
+    }
+  }
+}
+
+TEST_F(FaspHashtags, TheAdministratorSeesWhatAServerDoesNotTake) {
+  put("cats");
+  EXPECT_THAT(control("/fasp").body, testing::Not(HasSubstr("untold")));
+  peer.statuses["/hashtag_subscription/v0/announcements"] = 500;
+  publish(create_text(post));
+  const json::object answer = json::parse_object(control("/fasp").body).value();
+  const json::object& untold = answer.at("servers").as_array().front().as_object().at("untold").as_object();
+  EXPECT_EQ(untold.at("waiting").to_number<int>(), 1);
+  EXPECT_THAT(json::text_of(untold, "reason"), HasSubstr("500"));
+  EXPECT_THAT(json::text_of(untold, "failing_since"), testing::StartsWith("20"));
+  // The days before are those of the test of the announcer.
+  run(stores->database->write([](sql::Connection& db) {
+    return db.execute(
+        "INSERT INTO inboxes(inbox, acknowledged, silent_days)"
+        " SELECT DISTINCT inbox, 0, 31 FROM followers WHERE true"
+        " ON CONFLICT(inbox) DO UPDATE SET silent_days = 31");
+  })).value();
+  start(config());
+  settle();
+  EXPECT_THAT(control("/doctor").body, HasSubstr("FASP server social.example"));
+  EXPECT_THAT(rows("SELECT tag FROM followers"), ElementsAre("cats"));
 }
 
 TEST_F(FaspHashtags, IsInNoCollectionOfFollowers) {
