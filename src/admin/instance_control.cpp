@@ -31,11 +31,12 @@ void InstanceControl::add_routes(Routes& routes) {
               [this](Request request) { return subscribe(std::move(request.body), false); });
 }
 
-// With what is known elsewhere of each: blocks, servers that answer 4xx to everything, and those whose people
-// follow hashtags, whether or not they use this node as a relay.
+// With what is known elsewhere of each: blocks, servers that answer 4xx to everything or take nothing, and
+// those whose people follow hashtags, whether or not they use this node as a relay.
 json::array InstanceControl::list() const {
   std::set<std::string> refusing;
   for (const auto& [inbox, times] : announcer_.refusing()) refusing.insert(host_of(inbox));
+  const auto failing = announcer_.failing();
   std::map<std::string, std::size_t> follows;  // by host
   followers_.visit_tags([&](const Tag& tag, const auto& /*counts*/) {
     for (const auto& [inbox, target] : *followers_.targets(tag)) {
@@ -46,6 +47,7 @@ json::array InstanceControl::list() const {
   const auto complete = [&](json::object& item, const std::string& host, std::size_t people) {
     item["blocked"] = blocks_.of_host(host) != nullptr;
     item["refuses"] = refusing.contains(host);
+    if (const auto fails = failing.find(host); fails != failing.end()) item["fails"] = fails->second.reason;
     item["follows"] = people;
   };
   for (json::value& element : items) {

@@ -1,6 +1,7 @@
 // tagring instance: the servers that use a node as a relay, and the hashtags they get.
 #include <fmt/core.h>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "base/bytes.hpp"
@@ -45,11 +46,15 @@ std::string links_of(const json::object& item) {
     const std::string back = json::text_of(o, "followed_back");
     if (yes_no(o, "accepted") == "yes" && back == "waits") text += " (waits for them to accept)";
     if (yes_no(o, "accepted") == "yes" && back == "rejected") text += " (does not let this node follow)";
+    if (const std::optional<std::string> untaken = json::get_string(o, "untaken"))
+      text += untaken->empty() ? " (is being told so)" : " (has not taken the Accept: " + *untaken + ")";
     add(text);
   });
   if (const std::int64_t follows = number_of(item, "follows"); follows > 0)
     add(fmt::format("{}{} follows of hashtags", all.empty() ? "no, " : "", follows));
   if (yes_no(item, "refuses") == "yes") add("refuses what this node sends");
+  if (const std::string fails = json::text_of(item, "fails"); !fails.empty())
+    add("takes nothing now: " + fails);
   return all;
 }
 

@@ -83,6 +83,10 @@ class Announcer {
   [[nodiscard]] std::map<std::string, unsigned> refusing() const;
   // Inboxes of FASP servers that were silent for a month and more, with on how many days.
   [[nodiscard]] std::map<std::string, unsigned> silent() const;
+  // Hosts where something has failed for that long, and of which no inbox has taken or refused anything
+  // since; with one of the inboxes that failed.
+  static constexpr Duration kFailingAfter = std::chrono::minutes(5);
+  [[nodiscard]] std::map<std::string, queues::QueueStatus> failing() const;
   static constexpr std::uint64_t kEver = std::numeric_limits<std::uint64_t>::max();
   // Where something about a post goes under a hashtag: to followers from before that place in the feed. Of
   // people whose server has no shared inbox one gets it for all.

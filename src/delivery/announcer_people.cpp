@@ -445,4 +445,24 @@ std::map<std::string, unsigned> Announcer::silent() const {
   return found;
 }
 
+// What one inbox does not take, or one post that is not taken, says nothing of a server that answers others.
+std::map<std::string, queues::QueueStatus> Announcer::failing() const {
+  std::map<std::string, Instant> answered;  // by origin
+  const auto last_answer_of = [&](const std::string& origin) {
+    const auto [known, fresh] = answered.try_emplace(origin, Instant::min());
+    if (!fresh) return known->second;
+    const std::string server = origin + "/";
+    for (auto it = inboxes_.lower_bound(server); it != inboxes_.end() && it->first.starts_with(server); ++it)
+      known->second = std::max(known->second, it->second.answered.value_or(Instant::min()));
+    return known->second;
+  };
+  std::map<std::string, queues::QueueStatus> found;
+  for (auto& [destination, lane] : lanes()) {
+    if (lane.failures == 0 || clock_.wall_now() - lane.failing_since < kFailingAfter) continue;
+    const bool answers = last_answer_of(origin_of(destination)) > instant_of(lane.failing_since);
+    if (!answers) found.try_emplace(host_of(destination), lane);
+  }
+  return found;
+}
+
 }  // namespace tagring::delivery

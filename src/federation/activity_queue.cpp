@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 
+#include "base/counted.hpp"
 #include "base/json.hpp"
 #include "http/url.hpp"
 
@@ -27,10 +28,13 @@ std::string subject_of(const Letter& letter, const Result<json::object>& activit
   return json::id_of(*activity, "actor") == letter.actor ? letter.actor + " " + object : object;
 }
 
+bool is_of_type(const Result<json::object>& activity, std::string_view type) {
+  return activity && json::id_of(*activity, "type") == type;
+}
+
 // A Move elsewhere than this node goes now: it was called off.
-bool is_called_off(const Letter& letter, const std::string& moved_to) {
-  const Result<json::object> activity = json::parse_object(letter.body);
-  if (!activity || json::id_of(*activity, "type") != "Move") return false;
+bool is_called_off(const Result<json::object>& activity, const std::string& moved_to) {
+  if (!is_of_type(activity, "Move")) return false;
   return moved_to.empty() || origin_of(json::id_of(*activity, "target")) != moved_to;
 }
 
@@ -89,7 +93,7 @@ void ActivityQueue::queue(Letter letter, bool tried) {
   const std::string inbox = letter.inbox;
   const Result<json::object> activity = json::parse_object(letter.body);
   const std::string subject = subject_of(letter, activity);
-  if (activity && json::id_of(*activity, "type") == "Accept") {
+  if (is_of_type(activity, "Accept")) {
     const Accepts first{clock_.now() - std::max(clock_.wall_now() - letter.written, Duration::zero()), {}, 0};
     accepts_.try_emplace({letter.actor, host_of(inbox)}, first)
         .first->second.letters.emplace(letter.seq, inbox);
@@ -129,16 +133,41 @@ void ActivityQueue::note_arrived(const Letter& letter, bool has_no_inbox) {
   forget_if_none(known);
 }
 
+void ActivityQueue::note_accept(const Letter& letter, const Result<HttpResponse>& response) {
+  const std::pair about(letter.actor, letter.inbox);
+  if (was_accepted(response)) {
+    lost_.erase(about);
+    return;
+  }
+  if (!lost_.contains(about)) make_room(lost_, kLostMax);
+  lost_[about] = why_not(response);
+}
+
+ActivityQueue::Untaken ActivityQueue::untaken_accepts() const {
+  Untaken untaken = lost_;
+  const auto lanes = lanes_.status();
+  for (const auto& [about, accepts] : accepts_) {
+    for (const auto& [seq, inbox] : accepts.letters) {
+      const auto lane = lanes.find(inbox);
+      untaken[{about.first, inbox}] = lane == lanes.end() ? "" : lane->second.reason;
+    }
+  }
+  return untaken;
+}
+
 Task<ActivityQueue::Lanes::Outcome> ActivityQueue::deliver(std::string inbox, Letter letter) {
-  const bool called_off = is_called_off(letter, client_.identity().moved_to);
+  const Result<json::object> activity = json::parse_object(letter.body);
+  const bool called_off = is_called_off(activity, client_.identity().moved_to);
   Result<HttpResponse> response = HttpResponse();
   if (!called_off) response = co_await client_.deliver_as(letter.actor, inbox, letter.body);
   const bool is_old = clock_.wall_now() - letter.written > kLifetime;
   const bool given_up = called_off || (date_.is_believed() && is_old);
   // An inbox that is not there now may be tomorrow: proxies err.
   const bool refused = was_refused(response) && !is_gone(response);
-  if (was_accepted(response) || refused || given_up || is_gone(response))
+  if (was_accepted(response) || refused || given_up || is_gone(response)) {
     note_arrived(letter, is_gone(response));
+    if (is_of_type(activity, "Accept")) note_accept(letter, response);
+  }
   if (!was_accepted(response) && !refused && !given_up) co_return Lanes::Outcome{false, why_not(response)};
   budget_.give_back(budget::Resource::kLetters, budget_.who(host_of(inbox)));
   // If this fails, the letter goes out once more after a restart.

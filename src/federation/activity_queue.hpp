@@ -59,6 +59,11 @@ class ActivityQueue {
   static constexpr Duration kAcceptFirst = std::chrono::hours(1);
   [[nodiscard]] bool awaits_accept(const std::string& actor, const std::string& host) const;
 
+  // Accepts that have not arrived, by this node's actor and the inbox: why not, or nothing while none was
+  // tried. Those that were refused or given up count until another arrives there, or the next start.
+  using Untaken = std::map<std::pair<std::string, std::string>, std::string>;
+  [[nodiscard]] Untaken untaken_accepts() const;
+
   [[nodiscard]] bool idle() const { return lanes_.idle(); }
   // By inbox.
   [[nodiscard]] std::map<std::string, queues::QueueStatus> lanes() const { return lanes_.status(); }
@@ -68,6 +73,7 @@ class ActivityQueue {
   [[nodiscard]] std::string fresh(std::string_view about);
   void queue(Letter letter, bool tried);
   void note_arrived(const Letter& letter, bool has_no_inbox);
+  void note_accept(const Letter& letter, const Result<HttpResponse>& response);
   Task<Lanes::Outcome> deliver(std::string inbox, Letter letter);
 
   budget::Manager& budget_;
@@ -84,7 +90,9 @@ class ActivityQueue {
   using AcceptsByPair = std::map<std::pair<std::string, std::string>, Accepts>;
   void forget_if_none(AcceptsByPair::iterator accepts);
 
+  static constexpr std::size_t kLostMax = 10'000;
   AcceptsByPair accepts_;  // by actor and host
+  Untaken lost_;           // refused, given up, or there is no inbox
   Lanes lanes_;
 };
 

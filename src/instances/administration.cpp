@@ -31,6 +31,7 @@ json::array Instances::list() const {
   for (const auto& [key, link] : links_) hosts.insert(link.host);
   const std::vector<OwnFollow> groups = this->groups();
   for (const OwnFollow& own : groups) hosts.insert(host_of(own.object));
+  const auto untaken = activities_.untaken_accepts();
   json::array items;
   for (const std::string& host : hosts) {
     std::set<std::string> tags;
@@ -44,6 +45,8 @@ json::array Instances::list() const {
                             {"relay", link.relay},
                             {"style", style_name(link.style)},
                             {"accepted", link.accepted}};
+      const auto why = untaken.find({link.relay, link.inbox});
+      if (link.accepted && why != untaken.end()) shown["untaken"] = why->second;
       if (link.style != Style::kMastodon) {
         const auto own = own_follows_.find({link.relay, link.actor});
         const bool asked = own != own_follows_.end();

@@ -168,6 +168,7 @@ class Instances {
 
   // --- for the administrator ---------------------------------------------------------------------------
   // [{"host", "publishes", "receives", "decided", "links": [{"actor", "relay", "style", "accepted",
+  //   "untaken"?: why the Accept has not arrived there, or nothing while it was not tried;
   //   "followed_back"?: "accepted", "waits" or "rejected"}], "hashtags"}]
   // A group that this node follows is a link of style "group"; `relay` follows it.
   [[nodiscard]] json::array list() const;

@@ -352,6 +352,25 @@ TEST_F(NoSharedInbox, AServerThatRefusesEverythingIsKnownByAllOfItsInboxesTogeth
   EXPECT_THAT(lost.inboxes, ElementsAre(people[0] + "/inbox", people[1] + "/inbox", people[2] + "/inbox"));
 }
 
+TEST_F(NoSharedInbox, AServerFailsIfNoneOfItsInboxesTakesAnything) {
+  const auto enter_one = [&](Duration wait) {
+    enter(next_post());
+    loop.run_for(wait);
+  };
+  web.statuses = {{people[0] + "/inbox", 503}};
+  for (int i = 0; i < 10; ++i) enter_one(Announcer::kFailingAfter);
+  EXPECT_THAT(announcer.failing(), IsEmpty()) << "others there take everything";
+  each(503);
+  enter_one(Announcer::kFailingAfter - std::chrono::minutes(1));
+  EXPECT_THAT(announcer.failing(), IsEmpty()) << "it may be starting";
+  loop.run_for(std::chrono::minutes(2));
+  ASSERT_THAT(announcer.failing(), SizeIs(1));
+  EXPECT_THAT(announcer.failing().at("gts.example").reason, testing::HasSubstr("503"));
+  each(202);
+  loop.run_for(std::chrono::hours(1));
+  EXPECT_THAT(announcer.failing(), IsEmpty());
+}
+
 TEST_F(NoSharedInbox, AServerThatIsAwayIsNotAskedByEachInbox) {
   for (char name = 'd'; name < 'z'; ++name)
     join(std::string("https://gts.example/users/") + name, "cats"_tag);

@@ -10,6 +10,7 @@ interface Link {
   relay: string;
   style: string;
   accepted: boolean;
+  untaken?: string; // why the Accept has not arrived there; empty while it was not tried
   followed_back?: string;
 }
 
@@ -22,11 +23,12 @@ interface Instance {
   hashtags: number;
   blocked: boolean;
   refuses: boolean; // what this node sends
+  fails?: string; // why it takes nothing now
   follows: number; // of hashtags, by its people
 }
 
 /** As `tagring instance list` has it. */
-function linkText({ actor, relay, style, accepted, followed_back: back }: Link): string {
+function linkText({ actor, relay, style, accepted, untaken, followed_back: back }: Link): string {
   const tag = relay.split("/tag/")[1];
   const words = [
     style === "group" ? `followed: ${actor} by` : style,
@@ -35,13 +37,15 @@ function linkText({ actor, relay, style, accepted, followed_back: back }: Link):
     !accepted && "(waits for you)",
     accepted && back === "waits" && "(waits for them to accept)",
     accepted && back === "rejected" && "(does not let this node follow)",
+    untaken === "" && "(is being told so)",
+    untaken && `(has not taken the Accept: ${untaken})`,
   ];
   return words.filter(Boolean).join(" ");
 }
 
-function connections({ blocked, links, follows, refuses }: Instance): string {
+function connections({ blocked, links, follows, refuses, fails }: Instance): string {
   const relays = [...(blocked ? ["blocked"] : []), ...links.map(linkText)];
-  const others = [follows > 0 && `${number.format(follows)} follows of hashtags`, refuses && "refuses what this node sends"];
+  const others = [follows > 0 && `${number.format(follows)} follows of hashtags`, refuses && "refuses what this node sends", fails && `takes nothing now: ${fails}`];
   return [...(relays.length > 0 ? relays : ["not as a relay"]), ...others.filter(Boolean)].join(", ");
 }
 

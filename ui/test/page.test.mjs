@@ -949,6 +949,7 @@ test("instances show how they are connected, and only who waits for the administ
       { ...row, host: "elm.example", links: [{ ...link, accepted: false }] },
       { ...row, host: "fir.example", decided: true, blocked: true, links: [{ ...link, relay: `${world.node}/tag/cats` }] },
       { ...row, host: "yew.example", decided: true, links: [{ ...link, actor: "https://yew.example/@me", style: "person", followed_back: "waits" }] },
+      { ...row, host: "oak.example", decided: true, links: [{ ...link, untaken: "HTTP status 500" }, { ...link, relay: `${world.node}/tag/cats`, untaken: "" }], fails: "timed out" },
     ];
     await page.route("**/admin/instances", (route) => route.fulfill({ json: { instances } }));
     await page.route("**/admin/instances/permit", (route) => route.fulfill({ json: { host: "example", added: false, suffix: true } }));
@@ -957,6 +958,7 @@ test("instances show how they are connected, and only who waits for the administ
     await page.getByRole("row", { name: /elm\.example mastodon \(waits for you\) 0.*waits for you/ }).waitFor();
     await page.getByRole("row", { name: /fir\.example blocked, mastodon #cats 0.*decided/ }).waitFor();
     await page.getByRole("row", { name: /yew\.example person https:\/\/yew\.example\/@me \(waits for them to accept\) 0.*decided/ }).waitFor();
+    await page.getByRole("row", { name: /oak\.example mastodon \(has not taken the Accept: HTTP status 500\), mastodon #cats \(is being told so\), takes nothing now: timed out 0.*decided/ }).waitFor();
     assert.equal(await page.getByRole("cell", { name: "waits for you", exact: true }).count(), 1);
     assert.deepEqual(await violations(page), []);
     await page.getByLabel("Instance", { exact: true }).fill("example");
