@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 #include <set>
 
-#include "base/counted.hpp"
 #include "health/names.hpp"
 #include "http/http_error.hpp"
 #include "http/url.hpp"
@@ -23,21 +22,6 @@ constexpr Duration kClockMost = std::chrono::minutes(1);
 constexpr Duration kSlowWrite = std::chrono::seconds(5);
 constexpr std::uint64_t kNamedEnough = 50;  // of several proxies, one may still be silent
 constexpr std::size_t kAskedMax = 3;
-constexpr std::size_t kHostsMax = 10'000;
-
-// That uses the node and is below that host, as the server of a domain may be; empty if there is none.
-std::string connected_below(const json::array& instances, const std::string& host) {
-  for (const json::value& element : instances) {
-    const json::object& instance = element.get_object();
-    const std::string name = json::text_of(instance, "host");
-    bool is_accepted = false;
-    json::for_each(json::find(instance, "links"), [&](const json::value& link) {
-      is_accepted = is_accepted || link.get_object().at("accepted").get_bool();
-    });
-    if (is_accepted && is_same_or_below(name, host)) return name;
-  }
-  return {};
-}
 
 // Whether the one that was asked found something else than this node at its origin, or a proxy that writes
 // another Host: when it fetched the key with which the question is signed, or when it called back.
@@ -47,11 +31,6 @@ bool is_another_there(const Error& error, const std::string& origin) {
   for (const char* said : {" answered ", " is gone", " is not an ActivityPub document"})
     if (why.contains(fmt::format("{}/actor{}", origin, said))) return true;
   return is_unanswered(error) && (why.starts_with("HTTP status ") || why.starts_with("Host is not a name"));
-}
-
-// Of an owner that has no room, or is none; or the post was deleted before it was looked at.
-bool is_no_fault(ErrorCode code) {
-  return code == ErrorCode::kUnavailable || code == ErrorCode::kNotOwner || code == ErrorCode::kNotFound;
 }
 
 }  // namespace
@@ -99,7 +78,7 @@ Task<Checks> Doctor::look() {
     checks.push_back(patient_.growth.check());
     checks.push_back(co_await look_at_database());
   }
-  const Checks of_instances = look_at_instances();
+  const Checks of_instances = instances_.look();
   checks.insert(checks.end(), of_instances.begin(), of_instances.end());
   has_looked_ = true;
   problems_.clear();
@@ -323,125 +302,6 @@ Task<Check> Doctor::look_at_database() {
                       ? "the disk is too slow or overloaded: posts wait for it"
                       : "PostgreSQL, or the way to it, is too slow or overloaded: posts wait for it");
   co_return well("database", fmt::format("a write took {} ms", took.count()));
-}
-
-// Nothing is expected of who was denied or is blocked.
-bool Doctor::is_kept_away(const json::object& instance, const std::string& host) const {
-  const bool may_use = json::get_flag(instance, "publishes") || json::get_flag(instance, "receives");
-  return (json::get_flag(instance, "decided") && !may_use) || patient_.blocks.of_host(host) != nullptr;
-}
-
-// Nobody else would say that their posts go nowhere: lists of blocks pass them over, so it was done by hand.
-Checks Doctor::look_at_own_blocked() const {
-  Checks checks;
-  for (const std::string& host : patient_.config.instances) {
-    const federation::Block* block = patient_.blocks.of_host(host);
-    if (block == nullptr) continue;
-    checks.push_back(
-        bad("instance " + host, fmt::format("is this node's own, and is blocked: {}", block->what),
-            fmt::format("tagring block remove domain {}, or take it out of publish.instances", block->what)));
-  }
-  return checks;
-}
-
-// What became of them since the start. Who is not connected may bring posts in another way, as by a FASP.
-Check Doctor::look_at_posts(const std::string& host, bool is_connected, std::string add) const {
-  const std::string name = "instance " + host;
-  const auto found = posts_.find(host);
-  if (found == posts_.end() && !is_connected)
-    return {name, true, "may use this node as a relay, and does not yet", std::move(add)};
-  if (found == posts_.end())
-    return well(name,
-                "is connected; since the start no post of it came. One with a hashtag, written there now, "
-                "should show here");
-  const Posts& posts = found->second;
-  std::string detail = posts.taken ? "owners took a post of it at " + to_rfc3339(*posts.taken)
-                                   : "owners took no post of it since the start";
-  const bool is_refused = posts.newest_refused > posts.newest_taken;
-  if (is_refused)
-    detail += fmt::format(", and refused {}: {}", posts.taken ? "a newer one" : "one", posts.why_refused);
-  // Of one that is well there may be posts that are not, as of somebody whom owners have blocked.
-  if (is_refused && (!posts.taken || clock_.wall_now() - *posts.taken >= kEvery))
-    return bad(name, detail,
-               fmt::format("owners fetch posts from {0} before they take them: see that it shows these to "
-                           "servers that ask, whatever it has against bots, and that it is not blocked there",
-                           host));
-  if (!is_connected) return {name, true, "does not use this node as a relay now; " + detail, std::move(add)};
-  return well(name, "is connected; " + detail);
-}
-
-Checks Doctor::look_at_instances() const {
-  Checks checks = look_at_own_blocked();
-  std::map<std::string, unsigned> refusing;  // by host
-  for (const auto& [inbox, times] : patient_.announcer.refusing()) refusing[host_of(inbox)] += times;
-  const json::array instances = patient_.instances.list();
-  for (const json::value& element : instances) {
-    const json::object& instance = element.get_object();
-    const std::string host = json::text_of(instance, "host");
-    if (is_kept_away(instance, host)) continue;
-    const std::string name = "instance " + host;
-    std::size_t links = 0;
-    bool is_accepted = false;
-    json::for_each(json::find(instance, "links"), [&](const json::value& link) {
-      ++links;
-      is_accepted = is_accepted || link.get_object().at("accepted").get_bool();
-    });
-    const std::string add = fmt::format(
-        "its administrator adds the relay {0}/inbox (Mastodon, Misskey), or follows "
-        "{0}/actor (Pleroma, Akkoma)",
-        patient_.config.origin());
-    if (const auto refused = refusing.find(host); refused != refusing.end()) {
-      checks.push_back(
-          bad(name, fmt::format("refuses whatever this node sends, {} times in a row", refused->second),
-              "ask its administrator whether this node, or its hashtags, are blocked there"));
-      continue;
-    }
-    const std::string below = links == 0 ? connected_below(instances, host) : "";
-    if (!below.empty()) {
-      checks.push_back(well(name, "is connected as " + below));
-    } else if (links > 0 && !is_accepted) {
-      checks.push_back(bad(name, "waits to be allowed", "tagring instance allow " + host));
-    } else {
-      checks.push_back(look_at_posts(host, links > 0, add));
-    }
-  }
-  for (const auto& [inbox, days] : patient_.announcer.silent())
-    checks.push_back(bad("FASP server " + host_of(inbox),
-                         fmt::format("took no announcement on {} days; what is older than a week is not "
-                                     "sent any more, and its subscriptions are kept",
-                                     days),
-                         "if it does not come back: tagring fasp remove " + host_of(inbox)));
-  if (patient_.owners.size() > 0 && patient_.owners.delivered() == 0)
-    checks.push_back(bad(
-        "owners", fmt::format("{} posts wait, and none was taken since the start", patient_.owners.size()),
-        "tagring show queues says by whom they are not taken"));
-  return checks;
-}
-
-void Doctor::note_answer(const std::vector<delivery::TagEvent>& events,
-                         const std::vector<delivery::Refusal>& refusals) {
-  std::map<std::pair<std::string_view, Tag>, const Error*> refused;
-  for (const delivery::Refusal& refusal : refusals) refused[{refusal.uri, refusal.tag}] = &refusal.error;
-  for (const delivery::TagEvent& event : events) {
-    if (event.op != delivery::Op::kAdd) continue;
-    const auto found = refused.find({event.uri, event.tag});
-    const Error* why = found == refused.end() ? nullptr : found->second;
-    const std::string host = host_of(event.author);
-    if (!posts_.contains(host)) make_room(posts_, kHostsMax);
-    Posts& posts = posts_[host];
-    const WallTime now = clock_.wall_now();
-    const WallTime published = std::min(event.published, now);
-    if (why != nullptr && is_no_fault(why->code)) continue;
-    // It is sent again, and says nothing until then.
-    if (why != nullptr && why->code == ErrorCode::kBusy && now - published < kHourly) continue;
-    if (why == nullptr) {
-      posts.taken = now;
-      posts.newest_taken = std::max(posts.newest_taken, published);
-    } else if (published >= posts.newest_refused) {
-      posts.newest_refused = published;
-      posts.why_refused = why->message;
-    }
-  }
 }
 
 void Doctor::note_host(const HttpRequest& request) {

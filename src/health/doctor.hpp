@@ -16,6 +16,7 @@
 #include "federation/blocks.hpp"
 #include "health/check.hpp"
 #include "health/growth.hpp"
+#include "health/instance_checks.hpp"
 #include "health/machine.hpp"
 #include "health/reach.hpp"
 #include "instances/instances.hpp"
@@ -44,6 +45,8 @@ class Doctor {
         reach_(reach),
         clock_(runtime.clock),
         log_(runtime.log),
+        instances_({patient.config, patient.instances, patient.blocks, patient.owners, patient.announcer},
+                   runtime.clock),
         tasks_(runtime.executor) {}
 
   // Looks by itself from now on if there is a machine. What is not well goes to the log, once a day.
@@ -58,7 +61,9 @@ class Doctor {
   [[nodiscard]] bool has_looked() const { return has_looked_; }
   // Owners took these posts, but for what they refused.
   void note_answer(const std::vector<delivery::TagEvent>& events,
-                   const std::vector<delivery::Refusal>& refusals);
+                   const std::vector<delivery::Refusal>& refusals) {
+    instances_.note_answer(events, refusals);
+  }
   // A request may have come over a proxy that is not trusted, as the header says that only proxies write; or
   // over one that is, and does not say whose it is; but for probes, which are the proxy's own.
   void note_request(const HttpRequest& request, bool is_probe);
@@ -74,13 +79,6 @@ class Doctor {
     std::vector<std::string> origins;
     bool are_known = false;  // members of the ring; else those of the configuration
   };
-  // Of one host: what became of its posts since the start.
-  struct Posts {
-    std::optional<WallTime> taken;  // when owners took one last
-    WallTime newest_taken = {};     // when those were published; an owner that refuses what another took
-    WallTime newest_refused = {};   // says nothing of the host
-    std::string why_refused = {};
-  };
   Task<void> look_for_ever();
   [[nodiscard]] OtherNodes others() const;
   [[nodiscard]] Check look_at_rings() const;
@@ -94,10 +92,6 @@ class Doctor {
   [[nodiscard]] Check judge_source(const Said& said) const;
   [[nodiscard]] Check look_at_proxy();
   Task<Check> look_at_database();
-  [[nodiscard]] bool is_kept_away(const json::object& instance, const std::string& host) const;
-  [[nodiscard]] Checks look_at_own_blocked() const;
-  [[nodiscard]] Check look_at_posts(const std::string& host, bool is_connected, std::string add) const;
-  [[nodiscard]] Checks look_at_instances() const;
 
   const Patient patient_;
   Machine* machine_;
@@ -114,7 +108,7 @@ class Doctor {
   std::string foreign_host_;                // with which one came that was signed
   std::optional<Instant> foreign_seen_;     // when
   std::optional<Instant> own_host_seen_;    // when one that was signed came with the node's own
-  std::map<std::string, Posts> posts_;      // by the host of their authors
+  InstanceChecks instances_;
   TaskGroup tasks_;
 };
 

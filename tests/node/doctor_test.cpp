@@ -1,4 +1,6 @@
 // What is not well, and when it is again; and what a reload takes.
+#include <boost/algorithm/string/replace.hpp>
+
 #include "admin/settings.hpp"
 #include "health/reach.hpp"
 #include "node/fixture.hpp"
@@ -561,6 +563,115 @@ TEST_F(DoctorTest, AnInstanceThatHasLeftIsNotSaidToBeConnected) {
   const json::object left = check("instance home.example");
   EXPECT_THAT(detail(left), HasSubstr("does not use this node as a relay now; owners took a post of it at"));
   EXPECT_THAT(json::text_of(left, "what_to_do"), HasSubstr("adds the relay https://tags.home.example/inbox"));
+}
+
+class InstanceCheckTest : public DoctorTest {
+ protected:
+  json::object found() { return check("instance home.example"); }
+  bool is_well() { return found().at("ok").as_bool(); }
+  std::string what_to_do() { return json::text_of(found(), "what_to_do"); }
+  void take_with(const std::string& inbox, int status) {
+    internet.answers[inbox] = [status](const HttpCall&) { return with_status(status); };
+  }
+  void say(const std::string& text, const Author& author) {
+    EXPECT_EQ(post_signed(text, author).status, 202);
+    settle();
+  }
+  void follow(const Author& with) { say(follow_text(with, {kEverybody}), with); }
+  // Written now.
+  void publish(const std::string& name) {
+    std::string text =
+        create_text({.uri = "https://home.example/notes/" + name, .author = alice.id, .tags = {"cats"}});
+    boost::replace_all(text, kWritten, to_rfc3339(clock.wall_now()));
+    say(text, alice);
+  }
+  void allow(const std::string& host, bool publishes) {
+    const json::object wish = {{"host", host}, {"publishes", publishes}, {"receives", true}};
+    ASSERT_EQ(control("/instances/permit", json::serialize(wish)).status, 200);
+  }
+
+  const std::string kWritten = "2025-12-31T12:00:00Z";  // by the fixture: the day before the start
+  const Author server = make_author("https://home.example/actor");
+  const Author alice = make_author("https://home.example/users/alice");
+};
+
+// Mastodon keeps the relay at "waiting", and sends nothing.
+TEST_F(InstanceCheckTest, WhoDoesNotTakeTheAcceptIsNotConnectedUntilItDoes) {
+  internet.delays[server.inbox] = std::chrono::seconds(10);
+  take_with(server.inbox, 500);
+  follow(server);
+  EXPECT_EQ(detail(found()), "is allowed, and is being told so");
+  settle(std::chrono::minutes(1));
+  EXPECT_FALSE(is_well());
+  EXPECT_EQ(detail(found()), "has not taken the Accept: HTTP status 500");
+  EXPECT_THAT(what_to_do(), HasSubstr("see that home.example lets this node in"));
+  EXPECT_THAT(control("/instances").body, HasSubstr(R"("accepted":true,"untaken":"HTTP status 500")"));
+  take_with(server.inbox, 202);
+  settle(std::chrono::minutes(10));
+  EXPECT_TRUE(is_well());
+  EXPECT_EQ(detail(found()), "is connected; since the start no post of it came");
+  EXPECT_THAT(control("/instances").body, Not(HasSubstr("untaken")));
+}
+
+TEST_F(InstanceCheckTest, WhoRefusesTheAcceptHasToAskAgain) {
+  for (const int status : {403, 404}) {
+    take_with(server.inbox, status);
+    follow(server);
+    if (status == 404) settle(std::chrono::days(8));  // it is sent again for a week
+    EXPECT_FALSE(is_well()) << "it is sent no more";
+    EXPECT_EQ(detail(found()), fmt::format("has not taken the Accept: HTTP status {}", status));
+    say(undo_follow_text(server, {kEverybody}), server);
+    take_with(server.inbox, 202);
+    follow(server);
+    EXPECT_TRUE(is_well()) << detail(found());
+    say(undo_follow_text(server, {kEverybody}), server);
+  }
+}
+
+TEST_F(InstanceCheckTest, OnlyAPostOfTodayIsOne) {
+  follow(server);
+  EXPECT_THAT(what_to_do(), HasSubstr("write a public post with a hashtag there"));
+  const Author old = make_author("https://home.example/users/old");
+  say(create_text({.uri = "https://home.example/notes/old", .author = old.id, .tags = {"cats"}}), old);
+  EXPECT_THAT(detail(found()), HasSubstr("is connected; owners took a post of it at 2026-01-01T02:00:"));
+  EXPECT_EQ(what_to_do(), "") << "it was written in the last 24 hours, but yesterday";
+  settle(std::chrono::hours(13));
+  EXPECT_THAT(detail(found()), HasSubstr(", written at " + kWritten));
+  EXPECT_THAT(what_to_do(), HasSubstr("look again"));
+  publish("new");
+  EXPECT_THAT(detail(found()),
+              HasSubstr("is connected; owners took a post of it today, at 2026-01-01T15:00:"));
+  EXPECT_EQ(what_to_do(), "");
+  settle(std::chrono::hours(23));
+  EXPECT_THAT(detail(found()), Not(HasSubstr("today")));
+  EXPECT_EQ(what_to_do(), "");
+  settle(std::chrono::days(1));
+  EXPECT_TRUE(is_well()) << "nobody may have written anything";
+  EXPECT_THAT(detail(found()), HasSubstr("owners took a post of it at 2026-01-01T15:00:"));
+  EXPECT_THAT(what_to_do(), HasSubstr("look again"));
+}
+
+TEST_F(InstanceCheckTest, WhoTakesNothingAnyMoreIsNotWell) {
+  const Author far = make_author("https://far.example/actor");
+  allow("far.example", /*publishes=*/false);
+  follow(far);
+  ASSERT_EQ(control("/instances/subscribe", R"({"host": "far.example", "tags": ["cats"]})").status, 200);
+  const auto found_far = [&] { return check("instance far.example"); };
+  const json::object receives = found_far();
+  EXPECT_EQ(detail(receives), "is connected; since the start no post of it came");
+  EXPECT_EQ(json::text_of(receives, "what_to_do"), "") << "its posts are not taken";
+  take_with(far.inbox, 503);
+  publish("1");
+  settle(std::chrono::minutes(4));
+  EXPECT_TRUE(found_far().at("ok").as_bool()) << "it may be starting";
+  settle(std::chrono::minutes(2));
+  EXPECT_FALSE(found_far().at("ok").as_bool());
+  EXPECT_THAT(detail(found_far()),
+              AllOf(HasSubstr("has taken nothing since 2026-01-01T02:0"), HasSubstr("HTTP status 503")));
+  EXPECT_THAT(control("/instances").body, HasSubstr(R"("fails":"HTTP status 503")"));
+  take_with(far.inbox, 202);
+  settle(std::chrono::minutes(20));
+  EXPECT_TRUE(found_far().at("ok").as_bool());
 }
 
 TEST(ChangedSettings, KnowADatabaseByMoreThanItsHost) {

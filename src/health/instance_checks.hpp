@@ -1,0 +1,69 @@
+// Whether the instances of this node are connected to it, there and back: they may use it and have taken the
+// Accept that says so, they take what it sends, and owners have taken a post of theirs of today.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/json.hpp"
+#include "base/time.hpp"
+#include "config/config.hpp"
+#include "delivery/announcer.hpp"
+#include "delivery/owner_queue.hpp"
+#include "delivery/results.hpp"
+#include "federation/blocks.hpp"
+#include "health/check.hpp"
+#include "instances/instances.hpp"
+#include "queues/delivery_queues.hpp"
+
+namespace tagring::health {
+
+class InstanceChecks {
+ public:
+  // What of the node is looked at.
+  struct Subjects {
+    const config::Config& config;
+    const instances::Instances& instances;
+    const federation::Blocks& blocks;
+    const delivery::OwnerQueue& owners;
+    const delivery::Announcer& announcer;
+  };
+  InstanceChecks(Subjects subjects, Clock& clock) : subjects_(subjects), clock_(clock) {}
+
+  // One of each instance, as "instance HOST"; "FASP server HOST" of those that are silent; and "owners" if
+  // nobody takes what the node sends these.
+  [[nodiscard]] Checks look() const;
+  // Owners took these posts, but for what they refused.
+  void note_answer(const std::vector<delivery::TagEvent>& events,
+                   const std::vector<delivery::Refusal>& refusals);
+
+ private:
+  // Of one host: what became of its posts since the start.
+  struct Posts {
+    std::optional<WallTime> taken;  // when owners took one last
+    WallTime newest_taken = {};     // when those were published; an owner that refuses what another took
+    WallTime newest_refused = {};   // says nothing of the host
+    std::string why_refused = {};
+  };
+  // What is known of hosts from what is sent there.
+  struct Deliveries {
+    std::map<std::string, unsigned> refusing;  // with how many times in a row
+    std::map<std::string, queues::QueueStatus> failing;
+  };
+  [[nodiscard]] Checks look_at_own_blocked() const;
+  [[nodiscard]] bool is_kept_away(const json::object& instance, const std::string& host) const;
+  [[nodiscard]] Deliveries deliveries() const;
+  [[nodiscard]] Check look_at(const json::object& instance, const std::string& host,
+                              const json::array& instances, const Deliveries& deliveries) const;
+  // `expected`: it is connected, and publishes.
+  [[nodiscard]] Check look_at_posts(const std::string& host, bool is_connected, bool expected) const;
+  [[nodiscard]] std::string how_to_add() const;
+
+  const Subjects subjects_;
+  Clock& clock_;
+  std::map<std::string, Posts> posts_;  // by the host of their authors
+};
+
+}  // namespace tagring::health
