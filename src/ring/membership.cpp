@@ -71,6 +71,7 @@ std::vector<Vserver*> Membership::snapshot() const {
 Task<void> Membership::bring_up(Founding founding) {
   const Instant began = environment_.clock.now();
   Instant met = began;
+  bool watches = false;
   for (;;) {
     Found found = co_await find_others();
     std::vector<Contact> known = std::move(found.members);
@@ -87,11 +88,13 @@ Task<void> Membership::bring_up(Founding founding) {
       vservers_.front()->start();
     }
     const bool joined = co_await join_all(std::move(known));
-    if (joined) break;
+    if (joined && !watches) co_await watch_for_splits();  // for ever
+    if (joined) co_return;
+    // A place that cannot be reached now may stay so; the others may be on another ring meanwhile.
+    if (!is_seeking() && !std::exchange(watches, true)) tasks_.spawn("watch_for_splits", watch_for_splits());
     const Instant next = environment_.clock.now() + options_.join_retry;
     co_await environment_.clock.sleep_until(next);
   }
-  co_await watch_for_splits();
 }
 
 // Others than the last time, if there are many.
@@ -116,15 +119,22 @@ bool Membership::may_found(Founding founding, const std::vector<std::string>& se
   return now - first_since_ >= 2 * options_.search;  // it may have begun later than this node
 }
 
-// True once every vserver is a member.
+// True once every vserver is a member. One that cannot join ends the round, since that may have taken long.
+// It is the last in the next, for its neighbours may be the only ones that are out of reach.
 Task<bool> Membership::join_all(std::vector<Contact> known) {
-  for (Vserver* vserver : snapshot()) {
+  std::vector<Vserver*> turns = snapshot();
+  const auto last = std::ranges::find(turns, kept_out_);
+  if (last != turns.end()) std::ranges::rotate(turns, last + 1);
+  for (Vserver* vserver : turns) {
     if (vserver->is_member()) continue;
     std::vector<Contact> via = known;
     if (const Vserver* member = any_member()) via.insert(via.begin(), member->self());
     if (via.empty()) co_return false;
     const Result<void> joined = co_await vserver->join(std::move(via));
-    if (!joined) co_return false;
+    if (!joined) {
+      kept_out_ = vserver;
+      co_return false;
+    }
     vserver->start();
   }
   co_return true;

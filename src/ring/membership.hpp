@@ -132,6 +132,7 @@ class Membership {
   std::string origin_;
   std::string first_;                 // of those that look for the ring, the least origin
   Instant first_since_;               // it has been the least
+  Vserver* kept_out_ = nullptr;       // the last that could not join
   bool changing_ = false;             // places, one at a time, or rings after a split
   const Vserver* closing_ = nullptr;  // takes nothing more
   Counters counters_;

@@ -124,6 +124,57 @@ TEST(Bootstrap, ANodeWithAVserverLeftToJoinIsNoMember) {
   EXPECT_TRUE(node.membership.is_member());
 }
 
+// A ring of two other nodes, one of which this node cannot reach: it has a place before each of them, and
+// tries the one before that node first.
+struct LineCut {
+  static std::vector<Contact> clockwise() {
+    std::vector<Contact> contacts = {real_contact(3)};
+    for (const std::uint8_t number : {0, 1, 2}) contacts.push_back(real_contact(2, number));
+    std::ranges::sort(contacts, {}, &Contact::id);
+    std::ranges::rotate(contacts, std::ranges::find(contacts, real_contact(3).id, &Contact::id));
+    return contacts;
+  }
+  // A place of this node that far round the ring.
+  static Contact place_between(const RingId& from, const RingId& to) {
+    std::uint8_t number = 0;
+    while (!in_open(from, real_contact(0, number).id, to)) ++number;
+    return real_contact(0, number);
+  }
+  LineCut()
+      : ring(clockwise()),
+        kept_out(place_between(ring[3].id, ring[0].id)),
+        let_in(place_between(ring[1].id, ring[2].id)),
+        node({kept_out, let_in}) {
+    node.add_ring(ring);
+    node.peers[ring[0].id].dead = true;
+    for (std::size_t i = 1; i < 4; ++i) node.peers[ring[i].id].find.closer = {ring[0]};
+    node.known = {ring.begin() + 1, ring.end()};
+  }
+  std::vector<Contact> ring;
+  Contact kept_out;
+  Contact let_in;
+  NodeAmongScripts node;
+};
+
+TEST(Bootstrap, APlaceWhoseNeighbourIsOutOfReachKeepsNoOtherOffTheRing) {
+  LineCut cut;
+  cut.node.membership.start(Founding::kNever);
+  cut.node.loop.run_for(std::chrono::minutes(1));
+  EXPECT_FALSE(cut.node.membership.find(cut.kept_out.id)->is_member());
+  EXPECT_TRUE(cut.node.membership.find(cut.let_in.id)->is_member());
+  cut.node.stop();
+}
+
+// These others never hear of it, which looks as if the ring had split.
+TEST(Bootstrap, APlaceWhoseNeighbourIsOutOfReachKeepsNoOtherFromLookingForSplits) {
+  LineCut cut;
+  cut.node.membership.start(Founding::kNever);
+  cut.node.loop.run_for(2 * kOptions.split_check_every);
+  EXPECT_FALSE(cut.node.membership.is_member());
+  EXPECT_GT(cut.node.membership.counters().merges, 0U);
+  cut.node.stop();
+}
+
 // --- the ring is gone --------------------------------------------------------------------------------------
 
 // It has answered since the start, or somebody who has left names it.
