@@ -445,7 +445,8 @@ std::map<std::string, unsigned> Announcer::silent() const {
   return found;
 }
 
-// What one inbox does not take, or one post that is not taken, says nothing of a server that answers others.
+// What one inbox does not take, whose owner may be gone, or one post that is not taken, says nothing of a
+// server that answers.
 std::map<std::string, queues::QueueStatus> Announcer::failing() const {
   std::map<std::string, Instant> answered;  // by origin
   const auto last_answer_of = [&](const std::string& origin) {
@@ -459,6 +460,9 @@ std::map<std::string, queues::QueueStatus> Announcer::failing() const {
   std::map<std::string, queues::QueueStatus> found;
   for (auto& [destination, lane] : lanes()) {
     if (lane.failures == 0 || clock_.wall_now() - lane.failing_since < kFailingAfter) continue;
+    const auto inbox = inboxes_.find(destination);
+    const bool is_gone = inbox != inboxes_.end() && inbox->second.gone_since.has_value();
+    if (is_gone || (!lane.is_down && lane.reason.starts_with("HTTP status "))) continue;
     const bool answers = last_answer_of(origin_of(destination)) > instant_of(lane.failing_since);
     if (!answers) found.try_emplace(host_of(destination), lane);
   }

@@ -47,6 +47,7 @@ struct QueueStatus {
   // If there are any: the last one, as blame() had it, and when the first was.
   std::string reason;
   WallTime failing_since;
+  bool is_down = false;  // more fails there than what one item may be the reason of
 };
 
 template <class Item>

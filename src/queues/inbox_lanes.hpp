@@ -129,6 +129,7 @@ class InboxLanes {
       status.failures = worst;
       status.reason = box.reason;
       status.failing_since = box.failing_since;
+      status.is_down = is_down(box);
     }
     return result;
   }
