@@ -38,11 +38,13 @@ bool write_all(int out, std::string_view text) {
   return ::fsync(out) == 0;
 }
 
-// With the rights of what is there; for the node, where it has a user of its own.
+// Those of what is there, which the administrator may have given the node in another way. What the package
+// put there, or nobody yet, is for the node's own user where it has one.
 void give_rights(int out, const std::filesystem::path& present) {
   struct stat is{};
   const bool is_there = ::stat(present.c_str(), &is) == 0;
-  const group* own = ::geteuid() == 0 ? ::getgrnam("tagring") : nullptr;
+  const bool is_first = !is_there || is_placeholder(present);
+  const group* own = is_first && ::geteuid() == 0 ? ::getgrnam("tagring") : nullptr;
   // Who may not give it away has it.
   if (own != nullptr) {
     static_cast<void>(::fchown(out, 0, own->gr_gid));

@@ -247,9 +247,17 @@ def set_up(machine):
                        "--certificate", "/etc/tagring/tls/fullchain.pem", "--key", "/etc/tagring/tls/privkey.pem")
     check("setup takes the place of what the package put there", done.returncode == 0, done.stderr)
     check("the node may read what it wrote", machine.owner("/etc/tagring/tagring.toml") == "root:tagring 640", machine.owner("/etc/tagring/tagring.toml"))
+    file = machine.path("/etc/tagring/tagring.toml")
+    written = file.read_text()
+    for address, owner, mode in [("2001:db8::2", "tagring:tagring", "600"), ("2001:db8::3", "root:root", "644"), ("2001:db8::4", "root:tagring", "640")]:
+        machine.run("chown", owner, "/etc/tagring/tagring.toml")
+        machine.run("chmod", mode, "/etc/tagring/tagring.toml")
+        done = machine.run("tagring", "setup", "--change-address", address)
+        now = machine.owner("/etc/tagring/tagring.toml")
+        check(f"a file of {owner} {mode} stays theirs with another address", done.returncode == 0 and address in file.read_text() and now == f"{owner} {mode}", (done.stderr, now))
+    file.write_text(written)
     machine.path("/etc/tagring/tls/ca.pem").chmod(0o644)
     port = free_port()
-    file = machine.path("/etc/tagring/tagring.toml")
     here = file.read_text().replace('address = "2001:db8::1"', 'address = "127.0.0.1"')  # setup takes none that the world cannot reach
     file.write_text(here.replace("[listen]\n", f"[listen]\nport = {port}\n") +
                     f'\n[network]\nallow_private_addresses = true\nca_file = "/etc/tagring/tls/ca.pem"\n[network.hosts]\n"{HOST}" = "127.0.0.1"\n')
