@@ -12,7 +12,6 @@ namespace tagring::client {
 namespace {
 
 constexpr std::size_t kGap = 2;
-constexpr std::size_t kLeast = 4;  // of a column that is cut
 
 struct Column {
   std::string name;
@@ -51,33 +50,24 @@ std::vector<Column> columns_of(const json::array& rows) {
   return columns;
 }
 
-// First of all, without a loss: as far as the words of a column have room.
+// As far as the words of each column have room: people compare and copy them.
 void fit(std::vector<Column>& columns, std::size_t width) {
   std::size_t all = columns.empty() ? 0 : kGap * (columns.size() - 1);
   for (const Column& column : columns) all += column.width;
-  const auto narrow = [&](const auto& least_of) {
-    const auto spare = [&](const Column& column) {
-      return column.width > least_of(column) ? column.width : 0;
-    };
-    while (all > width) {
-      const auto widest = std::ranges::max_element(columns, {}, spare);
-      if (widest == columns.end() || spare(*widest) == 0) return;
-      --widest->width;
-      --all;
-    }
-  };
-  narrow([](const Column& column) { return column.word; });
-  narrow([](const Column&) { return kLeast; });
+  const auto spare = [](const Column& column) { return column.width > column.word ? column.width : 0; };
+  while (all > width) {
+    const auto widest = std::ranges::max_element(columns, {}, spare);
+    if (widest == columns.end() || spare(*widest) == 0) return;
+    --widest->width;
+    --all;
+  }
 }
 
 // As lines of that width, one at least.
 std::vector<std::string> lines_in(const std::string& text, std::size_t width) {
   std::vector<std::string> lines;
-  for (const auto& part : std::views::split(cli::wrapped(text, 0, width), '\n')) {
-    const std::string_view line(part);
-    const bool fits = cli::columns_of(line) <= width;
-    lines.push_back(fits ? std::string(line) : std::string(cli::first_columns(line, width - 1)) + "…");
-  }
+  for (const auto& part : std::views::split(cli::wrapped(text, 0, width), '\n'))
+    lines.emplace_back(std::string_view(part));
   return lines;
 }
 

@@ -9,9 +9,10 @@
 
 namespace tagring::client {
 
-// A row a line, below the names of the members that any of them has. Where `width` is given no line is
-// longer: what does not fit goes on below, in its column, and words that are longer than their column are
-// cut, the longest first, and end in "…". Characters that could do something to a terminal are blanks.
+// A row a line, below the names of the members that any of them has. Where `width` is given, what does not
+// fit goes on below, in its column. Words stay whole, for people to compare and copy: where those of a row
+// have no room beside each other, lines are longer. Characters that could do something to a terminal are
+// blanks.
 std::string table_of(const json::array& rows, std::optional<std::size_t> width);
 
 // Prints it as the terminal has room, the heading bold; whole, if it is none. Nothing if there are no rows.

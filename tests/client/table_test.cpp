@@ -23,7 +23,7 @@ TEST(Table, IsWholeWhereNoWidthIsGiven) {
   EXPECT_EQ(table_of({}, 80), "");
 }
 
-TEST(Table, GoesOnBelowBeforeAWordIsCut) {
+TEST(Table, GoesOnBelow) {
   EXPECT_EQ(table_of(kRows, 36),
             "host            posts  note\n"
             "social.example      7  ﬁrst of all,\n"
@@ -32,17 +32,17 @@ TEST(Table, GoesOnBelowBeforeAWordIsCut) {
             "a.example        1234\n");
 }
 
-TEST(Table, CutsTheLongestWordsWhereNothingElseHelps) {
+TEST(Table, LeavesWordsWholeWhereTheyHaveNoRoom) {
   EXPECT_EQ(table_of(kRows, 25),
-            "host        posts  note\n"
-            "social.ex…      7  ﬁrst\n"
-            "                   of\n"
-            "                   all,\n"
-            "                   the\n"
-            "                   café\n"
-            "                   is\n"
-            "                   closed\n"
-            "a.example    1234\n");
+            "host            posts  note\n"
+            "social.example      7  ﬁrst\n"
+            "                       of\n"
+            "                       all,\n"
+            "                       the\n"
+            "                       café\n"
+            "                       is\n"
+            "                       closed\n"
+            "a.example        1234\n");
 }
 
 TEST(Table, ObeysNothingThatIsInIt) {
