@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "cli/one_of.hpp"
+#include "cli/terminal.hpp"
 #include "client/ask.hpp"
 #include "client/table.hpp"
 #include "config/file.hpp"
@@ -60,17 +61,15 @@ int list(const BlockOptions& options) {
       for (const char* name : {"kind", "what", "source", "reason"}) row[name] = json::text_of(block, name);
       blocks.push_back(std::move(row));
     });
-    print_table(blocks);
-    json::array separations;
-    json::for_each(json::find(answer, "separations"), [&separations](const json::value& value) {
+    print_table(blocks, Heading::kOnTerminals);
+    json::for_each(json::find(answer, "separations"), [](const json::value& value) {
       const json::object& one = value.get_object();
       const bool receive = json::text_of(one, "direction") == "receive";
-      separations.push_back({{"instance", json::text_of(one, "host")},
-                             {"never", receive ? "gets posts of" : "sends posts to"},
-                             {"other", json::text_of(one, "other")}});
+      const std::string text =
+          fmt::format("{} never {} {}", json::text_of(one, "host"),
+                      receive ? "gets posts of" : "sends posts to", json::text_of(one, "other"));
+      fmt::print("{}\n", cli::wrapped(text, 0, cli::terminal_width()));
     });
-    if (!blocks.empty() && !separations.empty()) fmt::print("\n");
-    print_table(separations);
   });
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/bytes.hpp"
+#include "base/printable.hpp"
 #include "cli/terminal.hpp"
 #include "client/ask.hpp"
 #include "client/instance_replay.hpp"
@@ -134,31 +135,32 @@ int unfollow(const InstanceOptions& options) {
 }
 
 int hashtags(const InstanceOptions& options) {
-  return tell(options.control,
-              ask_node(options.control, "GET", "/instances/hashtags?host=" + percent_encode(options.host)),
-              [&](const json::object& answer) {
-                const json::object* reasons = json::get_object(answer, "reasons");
-                if (!has_items(answer, "hashtags")) fmt::print("no hashtags\n");
-                json::array rows;
-                json::for_each(json::find(answer, "hashtags"), [&](const json::value& tag) {
-                  const std::string name(tag.get_string());
-                  std::string from;
-                  if (reasons != nullptr) {
-                    json::for_each(json::find(*reasons, name), [&](const json::value& source) {
-                      from += (from.empty() ? "" : ", ") + std::string(source.get_string());
-                    });
-                  }
-                  rows.push_back({{"hashtag", "#" + name}, {"wanted by", from}});
-                });
-                print_table(rows);
-                json::for_each(json::find(answer, "sources"), [](const json::value& element) {
-                  const json::object& source = element.get_object();
-                  if (const std::string note = json::text_of(source, "note"); !note.empty())
-                    fmt::print("{}\n",
-                               cli::wrapped(fmt::format("({}: {})", json::text_of(source, "source"), note), 0,
-                                            cli::terminal_width()));
-                });
-              });
+  return tell(
+      options.control,
+      ask_node(options.control, "GET", "/instances/hashtags?host=" + percent_encode(options.host)),
+      [&](const json::object& answer) {
+        const json::object* reasons = json::get_object(answer, "reasons");
+        if (!has_items(answer, "hashtags")) fmt::print("no hashtags\n");
+        json::array rows;
+        json::for_each(json::find(answer, "hashtags"), [&](const json::value& tag) {
+          const std::string name(tag.get_string());
+          std::string from;
+          if (reasons != nullptr) {
+            json::for_each(json::find(*reasons, name), [&](const json::value& source) {
+              from += (from.empty() ? "" : ", ") + std::string(source.get_string());
+            });
+          }
+          rows.push_back({{"hashtag", "#" + name}, {"wanted by", from}});
+        });
+        print_table(rows, Heading::kOnTerminals);
+        json::for_each(json::find(answer, "sources"), [](const json::value& element) {
+          const json::object& source = element.get_object();
+          if (const std::string note = json::text_of(source, "note"); !note.empty())
+            fmt::print("{}\n",
+                       cli::wrapped(printable(fmt::format("({}: {})", json::text_of(source, "source"), note)),
+                                    0, cli::terminal_width()));
+        });
+      });
 }
 
 CLI::App* add(CLI::App& parent, const std::shared_ptr<InstanceOptions>& options, const std::string& name,

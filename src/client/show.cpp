@@ -2,7 +2,9 @@
 #include <algorithm>
 #include <fmt/core.h>
 #include <memory>
+#include <optional>
 
+#include "base/printable.hpp"
 #include "cli/one_of.hpp"
 #include "cli/terminal.hpp"
 #include "client/ask.hpp"
@@ -15,9 +17,9 @@ std::string cell(const json::value& value) {
   return value.is_string() ? std::string(value.get_string()) : json::serialize(value);
 }
 
-// A figure, or several of one thing.
-std::string figures(const json::value& value) {
-  if (!value.is_object()) return cell(value);
+// A figure, or several of one thing: in words for people, as JSON for programs.
+std::string figures(const json::value& value, bool is_for_people) {
+  if (!value.is_object() || !is_for_people) return cell(value);
   std::string all;
   for (const auto& [name, member] : value.get_object())
     all += fmt::format("{}{} {}", all.empty() ? "" : ", ", std::string_view(name), cell(member));
@@ -38,16 +40,16 @@ std::string plain(std::string_view markdown) {
   return text;
 }
 
-constexpr std::size_t kElsewhere = 92;  // columns of a page that is no terminal
 constexpr std::size_t kIndent = 6;
 
-// In lines that fit, or each member of a long value on its own.
-void print_setting(const std::string& key, const json::value& value, std::size_t width) {
+// In lines that fit, or each member of a long value on its own. On one line where no width is given.
+void print_setting(const std::string& key, const json::value& value, std::optional<std::size_t> width) {
   const auto print_line = [width](std::size_t indent, std::string_view text) {
     fmt::print("{:{}}{}\n", "", indent, cli::wrapped(text, indent, width));
   };
   const std::string line = fmt::format("{} = {}", key, json::serialize(value));
-  if (cli::columns_of(line) <= width || !(value.is_object() || value.is_array())) return print_line(0, line);
+  if (!width || cli::columns_of(line) <= *width || !(value.is_object() || value.is_array()))
+    return print_line(0, line);
   print_line(0, key + " =");
   if (value.is_array())
     for (const json::value& element : value.get_array()) print_line(4, json::serialize(element));
@@ -57,7 +59,7 @@ void print_setting(const std::string& key, const json::value& value, std::size_t
 }
 
 void print_settings(const json::object& answer) {
-  const std::size_t width = cli::terminal_width().value_or(kElsewhere);
+  const std::optional<std::size_t> width = cli::terminal_width();
   json::for_each(json::find(answer, "settings"), [width](const json::value& element) {
     const json::object& setting = element.get_object();
     print_setting(json::text_of(setting, "key"), setting.at("value"), width);
@@ -80,8 +82,10 @@ int show(const ControlOptions& options, const std::string& what) {
         if (rows.empty()) fmt::print("{}: none\n", std::string_view(name));
         print_table(rows);
       } else {
-        const std::string line = fmt::format("{}: {}", std::string_view(name), figures(value));
-        fmt::print("{}\n", cli::wrapped(line, 0, cli::terminal_width()));
+        const std::optional<std::size_t> width = cli::terminal_width();
+        const std::string line =
+            fmt::format("{}: {}", std::string_view(name), figures(value, width.has_value()));
+        fmt::print("{}\n", cli::wrapped(printable(line), 0, width));
       }
     }
   });

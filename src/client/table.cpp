@@ -114,15 +114,18 @@ std::string table_of(const json::array& rows, std::optional<std::size_t> width) 
   return parts.heading + parts.rows;
 }
 
-void print_table(const json::array& rows) {
-  const Parts parts = parts_of(rows, cli::terminal_width());
-  fmt::print("{}{}", cli::painted(cli::Colour::kBold, parts.heading), parts.rows);
+void print_table(const json::array& rows, Heading heading) {
+  const std::optional<std::size_t> width = cli::terminal_width();
+  const Parts parts = parts_of(rows, width);
+  if (width || heading == Heading::kEverywhere)
+    fmt::print("{}", cli::painted(cli::Colour::kBold, parts.heading));
+  fmt::print("{}", parts.rows);
 }
 
 void print_remarks(const std::vector<std::string>& remarks) {
   if (!remarks.empty()) fmt::print("\n");
   for (const std::string& remark : remarks)
-    fmt::print("{}\n", cli::wrapped(remark, 0, cli::terminal_width()));
+    fmt::print("{}\n", cli::wrapped(printable(remark), 0, cli::terminal_width()));
 }
 
 }  // namespace tagring::client

@@ -1,6 +1,7 @@
 // Lists of things that have the same members, for people.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,10 +16,14 @@ namespace tagring::client {
 // blanks.
 std::string table_of(const json::array& rows, std::optional<std::size_t> width);
 
+// Who sees the names of the members: scripts know some lists without.
+enum class Heading : std::uint8_t { kEverywhere, kOnTerminals };
+
 // Prints it as the terminal has room, the heading bold; whole, if it is none. Nothing if there are no rows.
-void print_table(const json::array& rows);
+void print_table(const json::array& rows, Heading heading = Heading::kEverywhere);
 
 // What is to be said of some of the rows, below them, each in lines that fit. Nothing if there is nothing.
+// What could do something to a terminal is blank here, too.
 void print_remarks(const std::vector<std::string>& remarks);
 
 }  // namespace tagring::client

@@ -388,11 +388,42 @@ class Client(unittest.TestCase):
             self.assertLess(piped.count("\n"), shown.count("\n"), piped)
             self.assertEqual(json.loads(self.run_it(*command, "--json")), answer)
         self.server.answers = {path: answer for path, answer, _ in LISTS.values()}
-        for command, heading in [("block", "kind    what"), ("instance", "instance "), ("fasp", "server ")]:
+        for command, heading in [("instance", "instance "), ("fasp", "server ")]:
             self.assertTrue(self.run_it(command, "list").startswith(heading))
-        lines = [line for line in self.run_it("block", "list").splitlines() if "domain " in line or "tag " in line or "kind " in line]
-        starts = [line.index(word) for line, word in zip(lines, ("what", HOST, "x"))]
+        for (command, *words), heading, first in [(["block", "list"], "kind ", "domain "), (["instance", "hashtags", "x.example"], "hashtag ", "#caturday ")]:
+            self.assertTrue(self.run_it(command, *words).startswith(first), "scripts know it without a heading")
+            _, shown = on_terminal(BINARY, command, *words, "--config", self.config, columns=170, NO_COLOR="1")
+            self.assertTrue(shown.startswith(heading), shown)
+        *lines, separation = self.run_it("block", "list").splitlines()
+        self.assertEqual(separation, f"{HOST} never gets posts of social.example")
+        starts = [line.index(word) for line, word in zip(lines, (HOST, "x", AUTHOR), strict=True)]
         self.assertEqual(len(set(starts)), 1, lines)
+
+    def test_what_show_prints_for_programs_is_one_line_each(self):
+        hosts = [f"{name}.{HOST}" for name in ("oak", "elm", "ash")]
+        setting = {"key": "publish.instances", "value": hosts, "type": "list of names", "default": "none", "meaning": "Whose posts the node publishes. " * 5, "at_once": True}
+        history = {"octets": 7, "octets_max": 10**9, "keep_days": 365, "let_go": 0}
+        self.server.answers = {"/storage": {"entries": 7, "history": history}, "/settings": {"settings": [setting]}}
+        entries, line = self.run_it("show", "storage").splitlines()
+        self.assertEqual((entries, json.loads(line.removeprefix("history: "))), ("entries: 7", history))
+        _, shown = on_terminal(BINARY, "show", "storage", "--config", self.config)
+        self.assertIn("history: octets 7, octets_max 1000000000, keep_days 365, let_go 0\n", shown)
+        key, meaning = self.run_it("show", "settings").splitlines()
+        self.assertEqual((key, meaning[:7]), (f"publish.instances = {json.dumps(hosts, separators=(',', ':'))}", "      l"))
+        _, shown = on_terminal(BINARY, "show", "settings", "--config", self.config)
+        self.assertIn(f'publish.instances =\n    "{hosts[0]}"\n    "{hosts[1]}"\n', shown)
+        self.assertLessEqual(max(map(len, shown.splitlines())), 80, shown)
+
+    def test_what_others_wrote_does_nothing_to_a_terminal(self):
+        obeyed = "\x1b[2J\u009b2J\u202e"
+        server = {"host": "elk.example", "fingerprint": "x", "capabilities": ["trends"], "untold": {"waiting": 1, "failing_since": "", "reason": f"no{obeyed}"}}
+        self.server.answers = {"/fasp": {"servers": [server]}, "/storage": {"a": f"no{obeyed}", "b": {"c": f"no{obeyed}"}},
+                               "/instances/hashtags?host=x.example": {"hashtags": [], "sources": [{"source": "people", "note": f"no{obeyed}"}]}}
+        for command in (("fasp", "list"), ("show", "storage"), ("instance", "hashtags", "x.example")):
+            _, seen = on_terminal(BINARY, *command, "--config", self.config, NO_COLOR="1")
+            for shown in (seen, self.run_it(*command)):
+                self.assertIn("no", shown)
+                self.assertFalse(set(obeyed) - set("[2J") & set(shown), shown)
 
     def test_what_is_missing_is_named_with_what_it_is(self):
         for arguments, says in [(("show",), "tagring show needs WHAT (Which list); see tagring show --help"), (("block", "add"), "tagring block add needs KIND (domain"),
