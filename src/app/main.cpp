@@ -92,7 +92,8 @@ std::string wrong_option(CLI::App& app, int argc, char** argv) {
     const std::string_view typed = argv[i];
     const std::string word(typed.substr(0, typed.find('=')));
     // "-" is a file, and "-1" a number.
-    const bool is_option = word.size() > 1 && word[0] == '-' && std::isdigit(word[1]) == 0;
+    const bool is_option =
+        word.size() > 1 && word[0] == '-' && std::isdigit(static_cast<unsigned char>(word[1])) == 0;
     if (!is_option || std::ranges::find(names, word) != names.end()) continue;
     std::string meant = word.starts_with("--") ? "" : did_you_mean("-" + word, names);
     if (meant.empty()) meant = did_you_mean(word, names);

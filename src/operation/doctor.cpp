@@ -142,11 +142,17 @@ void print(const json::object& all) {
     const std::string verdict =
         cli::painted(ok ? cli::Colour::kGreen : cli::Colour::kRed, ok ? "ok " : "BAD");
     constexpr std::size_t kBefore = 20;  // columns of verdict and name
+    constexpr std::size_t kName = 14;
     const auto in_lines = [](const std::string& text, std::size_t indent) {
       return cli::wrapped(text, indent, cli::terminal_width());
     };
-    fmt::print("{}  {:<14} {}\n", verdict, json::text_of(check, "name"),
-               in_lines(json::text_of(check, "detail"), kBefore));
+    const std::string name = json::text_of(check, "name");
+    const std::string detail = json::text_of(check, "detail");
+    // A long name takes its room from the first line.
+    const std::string what = cli::columns_of(name) > kName
+                                 ? in_lines(name + " " + detail, kBefore)
+                                 : fmt::format("{:<{}} {}", name, kName, in_lines(detail, kBefore));
+    fmt::print("{}  {}\n", verdict, what);
     if (!what_to_do.empty()) fmt::print("{:{}}→ {}\n", "", kBefore, in_lines(what_to_do, kBefore + 2));
   });
 }

@@ -231,6 +231,10 @@ Result<void> need_ring(SetupOptions& options) {
 }
 
 Result<void> complete(SetupOptions& options) {
+  // Nothing asks for it: what will not do is said before anybody is asked for the rest.
+  if (!options.moved_from.empty()) {
+    TRY_VOID(need(options.moved_from, "--moved-from", "Former name of this node", check_node));
+  }
   TRY_VOID(need(options.host, "--host",
                 "Name of the node, such as tags.example.org; others must find it in the DNS", check_host));
   TRY_VOID(need_instances(options));
@@ -238,9 +242,6 @@ Result<void> complete(SetupOptions& options) {
   TRY_VOID(need(options.address, "--address",
                 "Public address of this machine (none is known here for that name)", check_address));
   TRY_VOID(need_ring(options));
-  if (!options.moved_from.empty()) {
-    TRY_VOID(need(options.moved_from, "--moved-from", "Former name of this node", check_node));
-  }
   TRY(options.data, check_path(options.data));
   if (!options.socket.empty()) {
     TRY(options.socket, check_path(options.socket));

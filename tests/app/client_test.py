@@ -425,6 +425,16 @@ class Client(unittest.TestCase):
                 self.assertIn("no", shown)
                 self.assertFalse(set(obeyed) - set("[2J") & set(shown), shown)
 
+    def test_what_doctor_says_of_an_instance_fits_the_terminal(self):
+        for name in ("disk", "instance social.example", f"instance {HOST}"):
+            check = {"name": name, "ok": False, "detail": REASON.replace("\n", " "), "what_to_do": REASON.replace("\n", " ")}
+            self.server.answers = {"/doctor": {"ok": False, "checks": [check]}}
+            code, shown = on_terminal(BINARY, "doctor", "--config", self.config, NO_COLOR="1")
+            self.assertEqual(code, 1, shown)
+            self.assertLessEqual(max(map(len, shown.splitlines())), 80, shown)
+            self.assertEqual(shown.split().count("suspended"), 2, shown)
+            self.assertIn(f"BAD  {name:<14} {check['detail']}\n", self.run_it("doctor", code=1))
+
     def test_what_is_missing_is_named_with_what_it_is(self):
         for arguments, says in [(("show",), "tagring show needs WHAT (Which list); see tagring show --help"), (("block", "add"), "tagring block add needs KIND (domain"),
                                 (("block", "add", "tag"), "tagring block add needs WHAT (Host name"), (("subscribe",), "tagring subscribe needs TAGS (Hashtags"),

@@ -452,7 +452,7 @@ def answers_to_mistakes(network):
     for words, says in [(["instance", "lst"], 'did you mean "list"?'), (["block", "ad"], 'did you mean "add"?'), (["sim", "rng"], 'did you mean "ring"?'),
                         (["show", "qeues", *config], 'did you mean "queues"?'), (["query", "x", "--limt", "3", *config], 'did you mean "--limit"?'), (["block", "import", "x", "--source", "a", "--dry-run"], "see tagring block import --help"),
                         (["block", "add", "domian", "x.example", *config], 'did you mean "domain"?'), (["statsu"], 'did you mean "status"?'), (["block"], "needs a command: list, add"), (["nothinglikeit"], "see tagring --help"),
-                        (["--versoin"], 'did you mean "--version"?'), (["-x"], 'no option "-x", did you mean "-h"?'), (["-v"], 'did you mean "--version"?'), (["block", "-x"], "see tagring block --help"),
+                        (["--versoin"], 'did you mean "--version"?'), (["-x"], 'no option "-x", did you mean "-h"?'), (["-v"], 'did you mean "--version"?'), (["-é"], 'no option "-é"'), (["block", "-x"], "see tagring block --help"),
                         (["status", "-x", *config], 'no option "-x"'), (["run", "--role", "coer"], 'did you mean "core"?'), (["sim", "attack", "--strategy", "sttic"], 'did you mean "static"?'),
                         (["sim", "attack", "--strategy", "sleepp"], "none of adaptive, invent, plain, static"), (["sim", "liars", "--role", "stroage"], 'did you mean "storage"?'), (["sim", "flash-crowd", "--burst", "40o2"], 'did you mean "40o20"?'),
                         (["status", "--config", Path("/")], "/ is a folder")]:
@@ -989,6 +989,8 @@ def setup():
         check("and what it proposed", 'certificate = "/etc/tagring/tls/fullchain.pem"' in written and 'key = "/etc/tagring/tls/privkey.pem"' in written, written)
         check("it says how to get the certificate there", "certbot certonly -d tags.setup.invalid --deploy-hook /usr/share/tagring/certbot-hook" in seen, seen)
         check("and starts the socket as well", "systemctl enable --now tagring.socket tagring " in seen, seen)
+        code, refused = on_terminal(binary, "setup", "--config", Path(folder) / "moved.toml", "--moved-from", "old", typed="")
+        check("nobody is asked in vain where a former name will not do", code == 2 and "--moved-from: 'old' is no address" in refused and "Name of the node" not in refused, refused)
         code, seen = on_terminal(binary, "setup", "--config", Path(folder) / "proxy.toml", "--socket", "/run/tagring/http.sock", *options[3:], typed="\n")
         check("which it does not behind a proxy, that has port 443", code == 0 and "systemctl enable --now tagring " in seen and "certbot" not in seen, seen)
         done = subprocess.run([binary, *options], capture_output=True, text=True, stdin=subprocess.DEVNULL)
