@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 
 #include "fediverse/domain.hpp"
 
@@ -13,11 +14,6 @@ std::optional<std::int64_t> bounded(const json::object& body, std::string_view k
   constexpr std::int64_t kNumberMax = 4'000'000'000;
   const auto value = json::get_int(body, key);
   return value ? std::optional(std::clamp<std::int64_t>(*value, 0, kNumberMax)) : std::nullopt;
-}
-
-// Mastodon would take the hashtag for one that many write under today.
-bool is_trend(std::uint32_t authors_per_day) {
-  return authors_per_day == 0 || authors_per_day > replay::Replayer::kAuthorsPerDay;
 }
 
 }  // namespace
@@ -45,7 +41,7 @@ Task<Reply> ReplayControl::begin(json::object body) {
   if (const auto authors = bounded(body, "authors_per_day"))
     wish.authors_per_day = static_cast<std::uint32_t>(*authors);
   const json::value* agreed = json::find(body, "may_trend");
-  if (is_trend(wish.authors_per_day) && (agreed == nullptr || *agreed != json::value(true))) {
+  if (replay::is_trend(wish.authors_per_day) && (agreed == nullptr || *agreed != json::value(true))) {
     co_return fail(
         ErrorCode::kInvalid,
         "Mastodon counts posts as of the day on which they come: with five authors a day or more it shows "
@@ -54,13 +50,18 @@ Task<Reply> ReplayControl::begin(json::object body) {
         "wanted, say so: --may-trend, \"may_trend\": true");
   }
   CO_TRY(const replay::Replay begun, co_await replayer_.begin(std::move(wish)));
-  co_return json::object{{"host", begun.host},
+  replay::ReplayPlaces& places = replayer_.places();
+  json::object answer = {{"host", begun.host},
                          {"tag", begun.tag},
                          {"not_before", to_rfc3339(begun.not_before)},
                          {"max_posts", begun.posts_max},
                          {"per_minute", begun.per_minute},
                          {"authors_per_day", begun.authors_per_day},
-                         {"trends", is_trend(begun.authors_per_day)}};
+                         {"begins", to_rfc3339(std::max(places.opens(begun), begun.started))},
+                         {"trends", begun.may_trend()}};
+  const Result<std::string> why = co_await places.holds_up(begun);
+  if (why && !why->empty()) answer["waits_for"] = *why;
+  co_return answer;
 }
 
 Task<Reply> ReplayControl::cancel(json::object body) {

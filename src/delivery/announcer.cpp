@@ -16,7 +16,8 @@ constexpr Duration kForgetAfter = std::chrono::hours(1);
 constexpr std::size_t kTargetsAtOnce = 20;
 constexpr Duration kSpreadPerInbox = Duration(10);
 constexpr Duration kSpreadMax = std::chrono::minutes(1);
-constexpr Duration kFeedLifetime = std::chrono::hours(24);
+// Who came live on the last two days is read from it (budget::DayAuthors).
+constexpr Duration kFeedLifetime = std::chrono::hours(72);
 constexpr Duration kReadAgain = std::chrono::seconds(1);
 constexpr std::size_t kToldByOthersMax = 10'000;
 

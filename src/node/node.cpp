@@ -1,5 +1,7 @@
 #include "node/node.hpp"
 
+#include <algorithm>
+#include <array>
 #include <set>
 
 #include "activitypub/announced.hpp"
@@ -11,6 +13,7 @@
 #include "admin/settings.hpp"
 #include "administrators/administrator.hpp"
 #include "audit/signed_tree_heads.hpp"
+#include "budget/day_authors.hpp"
 #include "delivery/feed.hpp"
 #include "delivery/followers.hpp"
 #include "delivery/partial_collections.hpp"
@@ -92,21 +95,30 @@ Task<void> Node::enforce() {
 // What is kept in memory of the posts that came of late, as NodeWiring::entered notes it.
 Task<Result<void>> Node::load_latest() {
   delivery::Store& store = parts_->environment.stores.relay;
-  const WallTime now = parts_->environment.clock.wall_now();
-  CO_TRY(const std::uint64_t yesterdays,
-         co_await store.feed_start(std::chrono::floor<std::chrono::days>(now)));
-  std::set<std::string> own;  // posts, whose hashtags are all known here
+  budget::DayAuthors& authors = parts_->instances.day_authors;
+  std::array<std::uint64_t, budget::DayAuthors::kDaysBefore + 1>
+      starts{};  // of today, and of the days before
+  for (std::size_t ago = 0; ago < starts.size(); ++ago) {
+    CO_TRY(starts[ago], co_await store.feed_start(authors.today() - std::chrono::days(ago)));
+  }
+  std::set<std::pair<std::string, int>> own;  // posts, whose hashtags are all known here, and when they came
   std::function<void(const delivery::FeedEntry&)> note = [&](const delivery::FeedEntry& entry) {
     const delivery::TagEvent& event = entry.event;
     parts_->reading.trends.note(event.tag.canonical(), event.author, event.published);
-    if (entry.seq <= yesterdays) return;
-    parts_->instances.day_authors.came({event.uri, event.tag.canonical(), event.author, entry.seq});
-    if (parts_->instances.instances.may_publish(event.author)) own.insert(event.uri);
+    const auto start = std::ranges::find_if(starts, [&](std::uint64_t place) { return place < entry.seq; });
+    if (start == starts.end()) return;
+    const int days_ago = static_cast<int>(start - starts.begin());
+    authors.came({event.uri, event.tag.canonical(), event.author, entry.seq}, days_ago);
+    if (parts_->instances.instances.may_publish(event.author)) own.emplace(event.uri, days_ago);
   };
-  CO_TRY_VOID(co_await delivery::visit_added(store, now - std::chrono::days(1), std::move(note)));
-  for (const std::string& uri : own) {
+  CO_TRY_VOID(co_await delivery::visit_added(
+      store, authors.today() - std::chrono::days(budget::DayAuthors::kDaysBefore), std::move(note)));
+  for (const auto& [uri, days_ago] : own) {
     CO_TRY(const std::optional<delivery::PublishedPost> post, co_await store.find_post(uri));
-    if (post) parts_->wiring->published(*post);
+    if (!post) continue;
+    std::vector<std::string> tags;
+    for (const Tag& tag : post->tags) tags.push_back(tag.canonical());
+    authors.note_tags(post->uri, post->author, tags, days_ago);
   }
   co_return Result<void>();
 }

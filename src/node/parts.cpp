@@ -139,8 +139,9 @@ InstanceRole::InstanceRole(const config::Config& config, const Environment& worl
       replay_pages(storage.history, world.stores.replays),
       replay_sender(instances, speech.blocks, world.stores.relay, speech.client, wiring, world.clock),
       day_authors(world.clock),
+      replay_places(day_authors, replay_sender, world.clock),
       replayer({std::chrono::days(config.replay_max_age_days), config.replay_max_posts}, world.stores.replays,
-               replay_pages, replay_sender, day_authors, speech.runtime),
+               replay_pages, replay_sender, replay_places, speech.runtime),
       tag_sources(tag_options(config, world), world.stores.instances, instances, speech.blocks, world.http,
                   speech.runtime),
       reports(speech.budget, world.stores.reports, activities, speech.client, speech.runtime) {}

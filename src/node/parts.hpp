@@ -218,6 +218,7 @@ struct InstanceRole {
   replay::ReplayPages replay_pages;
   replay::ReplaySender replay_sender;
   budget::DayAuthors day_authors;
+  replay::ReplayPlaces replay_places;
   replay::Replayer replayer;
   instances::TagSources tag_sources;
   reports::Reports reports;

@@ -26,8 +26,6 @@ constexpr unsigned kAskedMax = 6;  // in a row
 constexpr Duration kGivenUpAfter = (kAskedMax - 1) * kSilentFor;
 constexpr Duration kSilenceLifetime = std::chrono::hours(3);  // what was long before was another one
 constexpr std::size_t kSilentMax = 10'000;
-// Authors under hashtags, which are written with each post: one author may use any number of hashtags.
-constexpr std::size_t kNotedMax = 10'000;
 constexpr queues::Backoff kBackoff = {std::chrono::seconds(5), std::chrono::minutes(10)};
 
 constexpr std::string_view state_name(ReplayState state) {
@@ -78,13 +76,7 @@ Task<Result<void>> Replayer::load() {
   CO_TRY(std::vector<Replay> replays, co_await store_.replays());
   for (Replay& replay : replays) {
     Key key{replay.host, replay.tag};
-    if (replay.day == day_of(clock_.wall_now())) {
-      for (const std::string& seen : replay.authors_today) {
-        const std::size_t blank = seen.find(' ');
-        authors_.came_to(replay.host, blank == std::string::npos ? replay.tag : seen.substr(blank + 1),
-                         seen.substr(0, blank));
-      }
-    }
+    places_.recall(replay);
     replays_[std::move(key)] = std::move(replay);
   }
   co_return Result<void>();
@@ -117,7 +109,7 @@ std::optional<Replayer::Next> Replayer::next_of(const std::string& host) const {
   for (auto it = replays_.lower_bound({host, ""}); it != replays_.end() && it->first.first == host; ++it) {
     if (!it->second.is_active()) continue;
     const auto rest = resting_.find(it->first);
-    const Instant at = rest == resting_.end() ? clock_.now() : std::max(rest->second, clock_.now());
+    const Instant at = rest == resting_.end() ? clock_.now() : std::max(rest->second.until, clock_.now());
     const Next candidate{at, it->second.started, it->first};
     if (!next || candidate < *next) next = candidate;
   }
@@ -134,8 +126,10 @@ json::array Replayer::list() const {
   for (const auto& [key, replay] : replays_) {
     json::object item = to_json(replay);
     const auto rest = resting_.find(key);
-    if (rest != resting_.end() && rest->second > clock_.now())
-      item["waits_until"] = to_rfc3339(clock_.wall_now() + (rest->second - clock_.now()));
+    if (rest != resting_.end() && rest->second.until > clock_.now()) {
+      item["waits_until"] = to_rfc3339(clock_.wall_now() + (rest->second.until - clock_.now()));
+      if (!rest->second.why.empty()) item["waits_for"] = rest->second.why;
+    }
     items.push_back(std::move(item));
   }
   return items;
@@ -310,11 +304,11 @@ Task<Result<void>> Replayer::read_page(Replay replay, Work* work) {
 Task<Result<Duration>> Replayer::send_next(Replay replay, Work* work) {
   const Key key{replay.host, replay.tag};
   if (replay.pages_done == replay.pages || replay.sent + replay.skipped >= replay.posts_max) {
-    CO_TRY_VOID(co_await end(key, ReplayState::kDone, ""));
+    CO_TRY_VOID(co_await end(key, ReplayState::kDone, replay.reason));
     co_return Duration::zero();
   }
   if (const Instant again = sender_.deliver_again(replay.host, replay.tag); again > clock_.now()) {
-    resting_[key] = again;
+    rest(key, again, "the instance asked for a pause");
     co_return Duration::zero();
   }
   const bool is_another = work->key != key || work->started != replay.started;
@@ -337,9 +331,10 @@ Task<Result<Duration>> Replayer::send_next(Replay replay, Work* work) {
     CO_TRY_VOID(co_await save(std::move(replay), {}));
     co_return Duration::zero();
   }
+  if (places_.opens(replay) > clock_.wall_now()) co_return co_await wait_until_open(std::move(replay));
   Outgoing post{work->posts.back().entry, {replay.tag}};
   if (const Instant again = ask_again(post.entry.uri); again > clock_.now()) {
-    resting_[key] = again;
+    rest(key, again);
     co_return Duration::zero();
   }
   if (replay.authors_per_day > 0) {
@@ -347,15 +342,30 @@ Task<Result<Duration>> Replayer::send_next(Replay replay, Work* work) {
     if (current(replay) == nullptr) co_return Duration::zero();
     if (!tags) co_return co_await leave_out(std::move(replay), tags.error().code, work);
     post.tags = *tags;
-    const std::set<std::string> ways = authors_.ways(post.tags);
-    CO_TRY(post.got, co_await sender_.got(replay.host, Tag::from_canonical(replay.tag), ways));
-    if (current(replay) == nullptr) co_return Duration::zero();
-    // A live post has come by a hashtag that was not asked about: the next turn asks.
-    if (!std::ranges::includes(ways, authors_.ways(post.tags))) co_return Duration::zero();
-    // It was blocked while its server was asked: the next turn passes over it.
-    if (sender_.is_kept_away(post.entry, replay.host)) co_return Duration::zero();
+    CO_TRY(const bool is_all, co_await places_.look_up(replay, post.tags, &post.got));
+    // If not, the next turn asks; and if it was blocked while its server was asked, that passes over it.
+    if (current(replay) == nullptr || !is_all || sender_.is_kept_away(post.entry, replay.host))
+      co_return Duration::zero();
   }
   co_return co_await send_if_there_is_room(std::move(replay), std::move(post), work);
+}
+
+void Replayer::rest(const Key& key, Instant until, std::string why) {
+  resting_[key] = {until, std::move(why)};
+}
+
+Task<Result<Duration>> Replayer::wait_until_open(Replay replay) {
+  CO_TRY(std::string why, co_await places_.holds_up(replay));
+  if (current(replay) == nullptr) co_return Duration::zero();
+  const WallTime now = clock_.wall_now();
+  const WallTime then = places_.opens(replay);
+  if (why.empty()) {
+    why = then - now > std::chrono::days(1)
+              ? "it is to be seen first how many authors come by themselves in a day"
+              : "a day's posts go when most of who comes by themselves has come";
+  }
+  rest({replay.host, replay.tag}, clock_.now() + (then - now), std::move(why));
+  co_return Duration::zero();
 }
 
 void Replayer::pass_over(Replay& replay, Work* work) {
@@ -390,7 +400,7 @@ Task<Result<Duration>> Replayer::leave_out(Replay replay, ErrorCode why, Work* w
       why == ErrorCode::kNotFound || why == ErrorCode::kDenied || why == ErrorCode::kInvalid;
   if (answered) silent_.erase(origin);
   if (!answered && !is_given_up(origin)) {
-    resting_[{replay.host, replay.tag}] = clock_.now() + kSilentFor;
+    rest({replay.host, replay.tag}, clock_.now() + kSilentFor, origin + " does not answer");
     co_return Duration::zero();
   }
   pass_over(replay, work);
@@ -405,23 +415,29 @@ Task<Result<Duration>> Replayer::send_if_there_is_room(Replay replay, Outgoing p
     CO_TRY_VOID(co_await end(key, ReplayState::kFailed, "the instance is not subscribed to it any more"));
     co_return Duration::zero();
   }
-  if (!has_room(replay, post)) {
-    const WallTime now = clock_.wall_now();
-    const auto tomorrow = std::chrono::floor<std::chrono::days>(now) + std::chrono::days(1);
-    resting_[key] = clock_.now() + (tomorrow - now);
-    replay.failing_since = WallTime();  // nothing fails where nothing is tried before tomorrow
-    CO_TRY_VOID(co_await save(std::move(replay), {}));
-    co_return Duration::zero();
-  }
+  if (auto lack = places_.lack(replay, post))
+    co_return co_await wait_or_leave_out(std::move(replay), *std::move(lack), work);
   co_return co_await deliver(std::move(replay), std::move(post), *std::move(recipient), work);
 }
 
-bool Replayer::has_room(const Replay& replay, const Outgoing& post) const {
-  if (replay.authors_per_day == 0) return true;
-  if (replay.day == day_of(clock_.wall_now()) && replay.authors_today.size() >= kNotedMax) return false;
-  return std::ranges::all_of(post.tags, [&](const std::string& tag) {
-    return authors_.has_room({replay.host, tag, post.got}, post.entry.author, replay.authors_per_day);
-  });
+// Who waited for a place under another hashtag that is busy day by day would hold up all behind.
+Task<Result<Duration>> Replayer::wait_or_leave_out(Replay replay, ReplayPlaces::Lack lack, Work* work) {
+  if (lack.tag != replay.tag && !lack.why.empty()) {
+    replay.reason = "what it left out last is under another hashtag, too: " + lack.why;
+    pass_over(replay, work);
+    CO_TRY_VOID(co_await save(std::move(replay), {}));
+    co_return Duration::zero();
+  }
+  const Duration pause = places_.opens_again(replay) - clock_.wall_now();
+  std::string why;
+  if (!lack.why.empty()) {
+    CO_TRY(why, co_await places_.holds_up(replay));
+  }
+  if (why.empty()) why = fmt::format("no more authors have a place under #{} today", lack.tag);
+  if (current(replay) != nullptr) rest({replay.host, replay.tag}, clock_.now() + pause, std::move(why));
+  replay.failing_since = WallTime();  // nothing fails where nothing is tried before tomorrow
+  CO_TRY_VOID(co_await save(std::move(replay), {}));
+  co_return Duration::zero();
 }
 
 void Replayer::note_asked(const std::string& uri) {
@@ -436,25 +452,12 @@ Instant Replayer::ask_again(const std::string& uri) const {
   return known == origins_.end() ? asked_for : std::max(known->second, asked_for);
 }
 
-void Replayer::note_sent(Replay& replay, const Outgoing& post) {
-  const HistoryEntry& entry = post.entry;
-  for (const std::string& tag : post.tags) authors_.came_to(replay.host, tag, entry.author);
-  note_asked(entry.uri);
-  if (replay.authors_per_day == 0) return;
-  const std::int64_t today = day_of(clock_.wall_now());
-  if (std::exchange(replay.day, today) != today) replay.authors_today.clear();
-  for (const std::string& tag : post.tags) {
-    std::string seen = tag == replay.tag ? entry.author : entry.author + " " + tag;
-    if (std::ranges::find(replay.authors_today, seen) == replay.authors_today.end())
-      replay.authors_today.push_back(std::move(seen));
-  }
-}
-
 Task<Result<Duration>> Replayer::deliver(Replay replay, Outgoing post, Recipient recipient, Work* work) {
   const Key key{replay.host, replay.tag};
   const Duration pause = Duration(std::chrono::minutes(1)) / replay.per_minute;
-  note_sent(replay, post);
   const HistoryEntry& entry = post.entry;
+  places_.note(replay, post);
+  note_asked(entry.uri);
   const Result<HttpResponse> response =
       co_await sender_.send(recipient, Tag::from_canonical(replay.tag), entry);
   const bool taken = federation::was_accepted(response);

@@ -9,11 +9,10 @@
 // sent.
 //
 // Whoever gets a post fetches it from its origin; so that one server is not asked too often, posts of one
-// origin are apart, whoever they are for. And Mastodon counts a post under a hashtag on the day on which it
-// comes: five authors of a day make a trend, with mail to the moderators. So fewer appear of a day, with
-// those of posts that came there live, under each hashtag of the post, unless the administrator wants it
-// otherwise. Which those are its origin is asked before. A replay that has to wait for one or the other lets
-// the next one go on.
+// origin are apart, whoever they are for. And few authors of a day have a place (ReplayPlaces) under each
+// hashtag of a post; which those are its origin is asked before. A replay that has to wait for one or the
+// other lets the next one go on. Where a hashtag has no place at all, by itself, a replay of it waits, and
+// says why; posts of other replays that are under it, too, are left out.
 #pragma once
 
 #include <cstdint>
@@ -25,10 +24,10 @@
 
 #include "base/log.hpp"
 #include "base/runtime.hpp"
-#include "budget/day_authors.hpp"
 #include "instances/instances.hpp"
 #include "queues/backoff.hpp"
 #include "replay/replay_pages.hpp"
+#include "replay/replay_places.hpp"
 #include "replay/replay_sender.hpp"
 #include "replay/replay_store.hpp"
 #include "storage/history.hpp"
@@ -39,7 +38,7 @@ class Replayer {
  public:
   static constexpr std::uint32_t kPerMinuteMax = 600;
   static constexpr std::uint32_t kPerMinute = 60;
-  static constexpr std::uint32_t kAuthorsPerDay = 4;  // Mastodon: Trends::Tags, threshold 5
+  static constexpr std::uint32_t kAuthorsPerDay = kAuthorsOfATrend - 1;
   static constexpr std::uint32_t kAuthorsPerDayMax = 1'000;
   static constexpr Duration kOriginEvery = std::chrono::seconds(5);
   // A replay that has sent nothing for that long, although it tried, is given up.
@@ -59,13 +58,13 @@ class Replayer {
     std::uint32_t authors_per_day = kAuthorsPerDay;  // 0: any number
   };
 
-  Replayer(Limits limits, ReplayStore& store, ReplayPages& pages, ReplaySender& sender,
-           budget::DayAuthors& authors, const Runtime& runtime)
+  Replayer(Limits limits, ReplayStore& store, ReplayPages& pages, ReplaySender& sender, ReplayPlaces& places,
+           const Runtime& runtime)
       : limits_(limits),
         store_(store),
         pages_(pages),
         sender_(sender),
-        authors_(authors),
+        places_(places),
         clock_(runtime.clock),
         rng_(runtime.rng.fork("replay")),
         log_(runtime.log),
@@ -83,14 +82,15 @@ class Replayer {
   [[nodiscard]] Task<Result<void>> cancel(std::string host, std::string tag);
 
   // [{"host", "tag", "order", "state", "reason"?, "sent", "skipped", "estimated", "newest"?, "oldest"?,
-  //   "per_minute", "authors_per_day", "started", "failing_since"?, "waits_until"?}], ended ones as well,
-  //   until they are replaced.
+  //   "per_minute", "authors_per_day", "started", "failing_since"?, "waits_until"?, "waits_for"?}], ended
+  //   ones as well, until they are replaced.
   [[nodiscard]] json::array list() const;
   // There is one of that hashtag to that host, under way or ended.
   [[nodiscard]] bool has(const std::string& host, const std::string& tag) const {
     return replays_.contains({host, tag});
   }
   [[nodiscard]] std::size_t active() const;
+  [[nodiscard]] ReplayPlaces& places() { return places_; }
 
  private:
   using Key = std::pair<std::string, std::string>;  // host, tag
@@ -129,23 +129,20 @@ class Replayer {
   Task<Result<Duration>> step(Key key, Work* work);
   Task<Result<Duration>> read_ahead(Replay replay);
   Task<Result<Duration>> send_next(Replay replay, Work* work);
-  // A post on its way, with all its hashtags; of a replay without a bound only with its own.
-  struct Outgoing {
-    storage::HistoryEntry entry;
-    std::vector<std::string> tags;
-    budget::DayAuthors::Got got = {};  // of what came live today, by the instance
-  };
+  using Outgoing = ReplayPlaces::Outgoing;
   void pass_over(Replay& replay, Work* work);
   Task<Result<std::vector<std::string>>> tags_of(std::string tag, std::string uri, Work* work);
   [[nodiscard]] bool is_given_up(const std::string& origin);
   // The next post, whose hashtags cannot be learnt: at once, or when its server was silent for long.
   Task<Result<Duration>> leave_out(Replay replay, ErrorCode why, Work* work);
+  Task<Result<Duration>> wait_until_open(Replay replay);
   Task<Result<Duration>> send_if_there_is_room(Replay replay, Outgoing post, Work* work);
-  [[nodiscard]] bool has_room(const Replay& replay, const Outgoing& post) const;
+  // What the lack is of has no place today.
+  Task<Result<Duration>> wait_or_leave_out(Replay replay, ReplayPlaces::Lack lack, Work* work);
+  void rest(const Key& key, Instant until, std::string why = {});
   void note_asked(const std::string& uri);
   // When a post's server may be asked, by this node or by who gets the post.
   [[nodiscard]] Instant ask_again(const std::string& uri) const;
-  void note_sent(Replay& replay, const Outgoing& post);
   Task<Result<Duration>> deliver(Replay replay, Outgoing post, Recipient recipient, Work* work);
   Task<Result<void>> read_page(Replay replay, Work* work);
   Task<void> note_failure(Key key, Error error);
@@ -156,12 +153,16 @@ class Replayer {
   ReplayStore& store_;
   ReplayPages& pages_;
   ReplaySender& sender_;
-  budget::DayAuthors& authors_;
+  ReplayPlaces& places_;
   Clock& clock_;
   Rng rng_;
   Log& log_;
   std::map<Key, Replay> replays_;
-  std::map<Key, Instant> resting_;          // until then
+  struct Rest {
+    Instant until;
+    std::string why;  // as people are told, where it is for long
+  };
+  std::map<Key, Rest> resting_;
   std::map<std::string, Instant> origins_;  // hosts that are to be asked again then
   struct Silence {
     Instant since;

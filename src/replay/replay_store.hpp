@@ -24,6 +24,12 @@ enum class ReplayState : std::uint8_t {
   kFailed = 4,     // given up; `reason` says why
 };
 
+// From so many authors a day on Mastodon may take a hashtag for trending [Trends::Tags, threshold].
+inline constexpr std::uint32_t kAuthorsOfATrend = 5;
+constexpr bool is_trend(std::uint32_t authors_per_day) {
+  return authors_per_day == 0 || authors_per_day >= kAuthorsOfATrend;
+}
+
 // One for each (host, tag).
 struct Replay {
   std::string host;  // of the instance
@@ -34,7 +40,7 @@ struct Replay {
   std::uint32_t per_minute = 0;  // at most
   WallTime started;              // posts published later are left out: they are announced as they come
   ReplayState state = ReplayState::kReading;
-  std::string reason;
+  std::string reason;         // of its end, or why some posts were left out
   std::uint64_t found = 0;    // posts on the pages, when they were read first
   std::uint64_t sent = 0;     // and taken by the instance
   std::uint64_t skipped = 0;  // its own, those it has got by another replay, those it refused
@@ -49,6 +55,7 @@ struct Replay {
   std::vector<std::string> authors_today;
   std::int64_t day = 0;  // counted from 1970 in UTC
 
+  [[nodiscard]] bool may_trend() const { return is_trend(authors_per_day); }
   [[nodiscard]] bool is_active() const {
     return state == ReplayState::kReading || state == ReplayState::kSending;
   }

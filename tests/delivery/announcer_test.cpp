@@ -874,16 +874,25 @@ TEST_F(Silent, ADayWithoutATryOrOnWhichFewAnswerIsNotCounted) {
   EXPECT_THAT(lost.inboxes, IsEmpty()) << "one of three may be a neighbour of a node that is cut off";
 }
 
-TEST_F(AnnouncerTest, TheFeedKeepsForADayWhatAllHaveTakenAndLongerWhatSomebodyHasNot) {
+TEST_F(AnnouncerTest, TheFeedKeepsForThreeDaysWhatAllHaveTakenAndLongerWhatSomebodyHasNot) {
   follow("cats"_tag, kNode, Via::kNode);
   web.statuses[kNode] = 503;
   const TagEvent event{"cats"_tag,       Op::kAdd, "https://author.example/1", "https://author.example/u",
                        clock.wall_now(), true};
   announcer.start();
   announcer.push({run(stores->relay.accept({event}, 0))->front().feed_seq, event});
-  loop.run_for(days(2));
+  loop.run_for(days(4));
   EXPECT_THAT(run(stores->relay.feed(0, 10)).value(), SizeIs(1));
   web.statuses.clear();
+  loop.run_for(std::chrono::hours(2));
+  EXPECT_THAT(run(stores->relay.feed(0, 10)).value(), IsEmpty());
+}
+
+TEST_F(AnnouncerTest, WhatAllHaveTakenIsInTheFeedOnTheTwoDaysAfter) {
+  announcer.start();
+  take("https://author.example/1");
+  loop.run_for(days(3) - std::chrono::hours(1));
+  EXPECT_THAT(run(stores->relay.feed(0, 10)).value(), SizeIs(1));
   loop.run_for(std::chrono::hours(2));
   EXPECT_THAT(run(stores->relay.feed(0, 10)).value(), IsEmpty());
 }

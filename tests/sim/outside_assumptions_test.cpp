@@ -139,7 +139,7 @@ TEST(OutsideAssumptions, ClocksJump) {
       {1, std::chrono::hours(1)},
       {2, -std::chrono::hours(1)},
       {5, std::chrono::hours(24)},
-      // A day would be too old for its feed when the clock is right again.
+      // Three days would be too old for its feed when the clock is right again.
       {7, -std::chrono::hours(23)},
       {8, std::chrono::minutes(10)}};
   publish(world, range(0, kNodes), 12);
