@@ -16,6 +16,21 @@ std::optional<std::int64_t> bounded(const json::object& body, std::string_view k
   return value ? std::optional(std::clamp<std::int64_t>(*value, 0, kNumberMax)) : std::nullopt;
 }
 
+// Seconds, or none for as far back as the node goes.
+Result<std::optional<Duration>> age_in(const json::object& body) {
+  const auto seconds = bounded(body, "max_age_s");
+  if (!seconds) {
+    return fail(
+        ErrorCode::kInvalid,
+        "say how long the instance keeps posts of others (Mastodon: Administration > Server settings > "
+        "Content retention), or it lets older ones go at once: --max-age 14d, or forever; "
+        "\"max_age_s\", 0 for ever");
+  }
+  if (json::get_int(body, "max_age_s") < 0)
+    return fail(ErrorCode::kInvalid, "max_age_s is a number of seconds, or 0 for ever");
+  return *seconds == 0 ? std::nullopt : std::optional<Duration>(std::chrono::seconds(*seconds));
+}
+
 }  // namespace
 
 void ReplayControl::add_routes(Routes& routes) {
@@ -35,7 +50,7 @@ Task<Reply> ReplayControl::begin(json::object body) {
   wish.host = fediverse::domain_in(text_in(body, "host"));
   wish.tag = tag.canonical();
   wish.newest_first = order == "newest_first";
-  if (const auto seconds = bounded(body, "max_age_s")) wish.age_max = std::chrono::seconds(*seconds);
+  CO_TRY(wish.age_max, age_in(body));
   if (const auto posts = bounded(body, "max_posts")) wish.posts_max = static_cast<std::uint64_t>(*posts);
   if (const auto rate = bounded(body, "per_minute")) wish.per_minute = static_cast<std::uint32_t>(*rate);
   if (const auto authors = bounded(body, "authors_per_day"))

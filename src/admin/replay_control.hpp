@@ -1,8 +1,11 @@
 // The administrator's requests about histories on their way into instances (see control.hpp).
 //
 //   GET  /instances/replays        {"replays": […]}
-//   POST /instances/replay         {"host", "tag", "order"?, "max_age_s"?, "max_posts"?, "per_minute"?}
-//                                  order: "newest_first" (if absent) or "oldest_first"
+//   POST /instances/replay         {"host", "tag", "order"?, "max_age_s", "max_posts"?, "per_minute"?,
+//                                   "authors_per_day"?, "may_trend"?}
+//                                  order: "newest_first" (if absent) or "oldest_first"; max_age_s: how long
+//                                  the instance keeps posts of others, 0 for ever → {…, "begins",
+//                                  "waits_for"?}: when its first posts go, and why none do
 //   POST /instances/cancel-replay  {"host", "tag"}
 #pragma once
 

@@ -34,8 +34,9 @@ struct InstanceReplayOptions {
   bool may_trend = false;
 };
 
-// Seconds in "90d", "12h", "2w".
+// Seconds in "90d", "12h", "2w"; 0 for ever.
 std::optional<std::int64_t> seconds_in(const std::string& text) {
+  if (text == "forever") return 0;
   std::int64_t count = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
   if (error != std::errc() || end + 1 != text.data() + text.size() || count <= 0 || count > 100'000)
@@ -77,14 +78,29 @@ bool is_agreed(const InstanceReplayOptions& options) {
   return answer == "y" || answer == "yes";
 }
 
+// Empty where nobody is there to ask: the node asks for the option.
+std::string age_of(const InstanceReplayOptions& options) {
+  if (!options.max_age.empty() || isatty(STDIN_FILENO) == 0) return options.max_age;
+  fmt::print(
+      "How long does {} keep posts of others (Mastodon: Administration > Server settings > Content "
+      "retention)?\nOlder ones it would let go at once. [14d, 12w, forever] ",
+      options.host);
+  std::fflush(stdout);
+  std::string answer;
+  std::getline(std::cin, answer);
+  return answer;
+}
+
 int begin(const InstanceReplayOptions& options) {
   json::object body = {{"host", options.host},
                        {"tag", options.tag},
                        {"order", options.oldest_first ? "oldest_first" : "newest_first"}};
-  if (!options.max_age.empty()) {
-    const auto seconds = seconds_in(options.max_age);
-    if (!seconds)
-      return report({ErrorCode::kInvalid, "--max-age is a number of hours, days or weeks: 12h, 90d, 2w"});
+  if (const std::string age = age_of(options); !age.empty()) {
+    const auto seconds = seconds_in(age);
+    if (!seconds) {
+      return report(
+          {ErrorCode::kInvalid, "--max-age is a number of hours, days or weeks, or forever: 12h, 14d, 2w"});
+    }
     body["max_age_s"] = *seconds;
   }
   if (options.max_posts > 0) body["max_posts"] = options.max_posts;
@@ -99,6 +115,10 @@ int begin(const InstanceReplayOptions& options) {
                     json::text_of(answer, "tag"), json::text_of(answer, "not_before"), options.host,
                     number_of(answer, "max_posts"), number_of(answer, "per_minute"));
                 fmt::print("{}", authors_line(number_of(answer, "authors_per_day")));
+                if (const std::string why = json::text_of(answer, "waits_for"); !why.empty())
+                  fmt::print("{}\n", why);
+                else
+                  fmt::print("the first ones go at {}\n", json::text_of(answer, "begins"));
               });
 }
 
@@ -116,8 +136,11 @@ json::object row_of_replay(const json::object& item) {
 // Why it does not go on; empty if it does.
 std::string remark_on_replay(const json::object& item) {
   std::string note = json::text_of(item, "reason");
-  if (const std::string until = json::text_of(item, "waits_until"); !until.empty())
-    note = "waits until " + until;
+  if (const std::string until = json::text_of(item, "waits_until"); !until.empty()) {
+    const std::string why = json::text_of(item, "waits_for");
+    note = fmt::format("waits until {}{}{}{}{}", until, why.empty() ? "" : ": ", why,
+                       note.empty() ? "" : "; ", note);
+  }
   if (const std::string since = json::text_of(item, "failing_since"); !since.empty())
     note = fmt::format("fails since {}{}{}", since, note.empty() ? "" : ", ", note);
   if (note.empty()) return {};
@@ -170,9 +193,11 @@ void add_instance_replay(CLI::App& instance, int& status) {
   replay
       ->add_flag("--newest-first", options->newest_first, "From the newest post back, unless told otherwise")
       ->excludes(oldest);
-  replay->add_option("--max-age", options->max_age,
-                     "How far back, such as 90d (publish.replay_max_age_days, if it is not given). No more "
-                     "than the instance keeps posts of others: Mastodon's content cache retention period");
+  replay->add_option(
+      "--max-age", options->max_age,
+      "How long the instance keeps posts of others, such as 14d, or forever: older ones it would "
+      "let go at once. Mastodon: Administration > Server settings > Content retention. No more "
+      "than publish.replay_max_age_days. On a terminal it is asked for");
   replay
       ->add_option("--max-posts", options->max_posts,
                    "How many, the newest ones (publish.replay_max_posts, if it is not given)")
@@ -182,9 +207,10 @@ void add_instance_replay(CLI::App& instance, int& status) {
   replay
       ->add_option(
           "--authors-per-day", options->authors_per_day,
-          "Posts of how many authors a day (4, if it is not given; 0: any number). Mastodon counts a "
-          "post under a hashtag on the day on which it comes: from five authors a day on, it takes "
-          "the hashtag for trending, draws that day as its busiest, and writes to its moderators")
+          "Posts of how many authors a day (4, if it is not given; 0: any number), with those who come by "
+          "themselves. Mastodon counts a post under a hashtag on the day on which it comes: from five "
+          "authors a day on, it takes the hashtag for trending, draws that day as its busiest, and "
+          "writes to its moderators. Up to four go from 18:00 UTC on, first on the second day after")
       ->check(cli::whole_number(0, kNumberMax));
   replay->add_flag(
       "--may-trend", options->may_trend,

@@ -284,12 +284,12 @@ class Client(unittest.TestCase):
 
     def test_a_replay_that_may_trend_is_asked_for_first(self):
         self.server.answers = {"/instances/replay": {"tag": "cats", "not_before": "2026-11-01T00:00:00Z", "max_posts": 5, "per_minute": 60, "authors_per_day": 50, "trends": True}}
-        many = ("instance", "replay", "social.example", "cats", "--authors-per-day", "50")
+        many = ("instance", "replay", "social.example", "cats", "--max-age", "14d", "--authors-per-day", "50")
 
         def wish():
             return self.server.asked[-1][1]["may_trend"]
 
-        self.run_it("instance", "replay", "social.example", "cats")
+        self.run_it("instance", "replay", "social.example", "cats", "--max-age", "14d")
         self.assertFalse(wish())
         self.run_it(*many, stdin=subprocess.DEVNULL)
         self.assertFalse(wish())
@@ -302,6 +302,36 @@ class Client(unittest.TestCase):
             self.assertEqual(wish(), agreed)
             os.close(ours)
             os.close(theirs)
+
+    def test_how_long_an_instance_keeps_posts_is_asked_for_where_somebody_is_there(self):
+        self.server.answers = {"/instances/replay": {"tag": "cats", "not_before": "2026-11-01T00:00:00Z", "max_posts": 5, "per_minute": 60, "authors_per_day": 4, "begins": "2026-11-03T18:00:00Z"}}
+        command = ("instance", "replay", "social.example", "cats")
+
+        def wish():
+            return self.server.asked[-1][1].get("max_age_s")
+
+        self.run_it(*command, stdin=subprocess.DEVNULL)
+        self.assertIsNone(wish())  # the node asks for it
+        for given, seconds in (("14d", 14 * 86_400), ("forever", 0)):
+            self.assertIn("the first ones go at 2026-11-03T18:00:00Z", self.run_it(*command, "--max-age", given))
+            self.assertEqual(wish(), seconds)
+            ours, theirs = pty.openpty()
+            os.write(ours, f"{given}\n".encode())
+            self.assertIn("How long does social.example keep posts of others", self.run_it(*command, stdin=theirs))
+            self.assertEqual(wish(), seconds)
+            os.close(ours)
+            os.close(theirs)
+        asked = len(self.server.asked)
+        self.assertIn("or forever", self.run_it(*command, "--max-age", "14", code=2))
+        self.assertEqual(len(self.server.asked), asked)
+
+    def test_of_a_replay_that_waits_it_is_said_why(self):
+        busy = "#cats has 5 authors a day by itself here"
+        self.server.answers = {"/instances/replay": {"tag": "cats", "waits_for": busy, "begins": "2026-11-03T18:00:00Z"}}
+        self.assertIn(busy, self.run_it("instance", "replay", "social.example", "cats", "--max-age", "14d"))
+        waiting = {"host": "social.example", "tag": "cats", "state": "sending", "waits_until": "2026-11-03T18:00:00Z", "waits_for": busy}
+        self.server.answers = {"/instances/replays": {"replays": [waiting]}}
+        self.assertIn(f"waits until 2026-11-03T18:00:00Z: {busy}\n", self.run_it("instance", "replays"))
 
     def test_what_is_empty_is_said_to_be_in_words_of_people(self):
         self.assertEqual(self.run_it("backup", "", code=2), "tagring: FILE is empty; see tagring backup --help\n")

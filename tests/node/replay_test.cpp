@@ -94,6 +94,7 @@ class Replaying : public NodeTest {
   HttpResponse replay(json::object options = {}, const std::string& tag = "cats") {
     options["host"] = kHost;
     options["tag"] = tag;
+    if (!options.contains("max_age_s")) options["max_age_s"] = 0;
     if (!options.contains("authors_per_day")) options["authors_per_day"] = 0;
     if (!options.contains("may_trend")) options["may_trend"] = true;
     return control("/instances/replay", json::serialize(options));
@@ -282,6 +283,21 @@ TEST_F(Replaying, MoreThanTheNodeAllowsIsRefused) {
   EXPECT_EQ(announced(), from_to(1, 100));
 }
 
+// [Mastodon, Vacuum::StatusesVacuum: what an instance does not keep it lets go at once]
+TEST_F(Replaying, ItIsToBeSaidHowLongTheInstanceKeepsPosts) {
+  remember("cats", 1, 3);
+  const HttpResponse unsaid = control("/instances/replay", R"({"host":"social.example","tag":"cats"})");
+  EXPECT_EQ(unsaid.status, 400);
+  EXPECT_THAT(unsaid.body, HasSubstr("how long the instance keeps posts of others"));
+  EXPECT_EQ(progress(), json::object());
+  EXPECT_EQ(replay({{"max_age_s", 2 * 3600 + 60}}).status, 200);
+  settle(minutes(1));
+  EXPECT_EQ(announced(), from_to(1, 2));
+  const json::object for_ever = json::parse_object(replay({{"max_age_s", 0}}).body).value();
+  const WallTime oldest = from_rfc3339(json::id_of(for_ever, "not_before")).value();
+  EXPECT_LT(loop.wall_now() - days(config().replay_max_age_days) - oldest, seconds(5));
+}
+
 TEST_F(Replaying, NothingGoesBackToItsOwnServer) {
   remember("cats", 1, 3);
   ASSERT_TRUE(run(stores->history.put({{"cats"_tag, "https://social.example/notes/9",
@@ -400,7 +416,7 @@ TEST_F(Replaying, NeedsASubscriptionAndRunsOnceAtATime) {
   remember("cats", 1, 100);
   EXPECT_EQ(replay().status, 200);
   EXPECT_EQ(replay().status, 409);
-  EXPECT_EQ(control("/instances/replay", R"({"host":"other.example","tag":"cats"})").status,
+  EXPECT_EQ(control("/instances/replay", R"({"host":"other.example","tag":"cats","max_age_s":0})").status,
             404);
 }
 
@@ -483,7 +499,7 @@ TEST_F(Replaying, BringsFewerAuthorsADayThanMakeATrend) {
   remember("cats", 1, 10);
   subscribe("dogs");
   remember("dogs", 21, 22);
-  const json::object wish = {{"host", kHost}, {"tag", "cats"}, {"per_minute", 600}};
+  const json::object wish = {{"host", kHost}, {"tag", "cats"}, {"max_age_s", 0}, {"per_minute", 600}};
   const HttpResponse begun = control("/instances/replay", json::serialize(wish));
   EXPECT_EQ(begun.status, 200);
   EXPECT_THAT(begun.body, HasSubstr(R"("begins":"2026-01-03T18:00:00)"));

@@ -69,6 +69,7 @@ interface Replay {
   per_minute: number;
   authors_per_day: number;
   waits_until?: string;
+  waits_for?: string;
   started: string;
   failing_since?: string;
 }
@@ -76,7 +77,7 @@ interface Replay {
 const isActive = ({ state }: Replay) => state === "reading" || state === "sending";
 
 function Progress({ replay }: { replay: Replay }) {
-  const { host, tag, sent, skipped, estimated, reason, failing_since: since, waits_until: waits, authors_per_day: authors } = replay;
+  const { host, tag, sent, skipped, estimated, reason, failing_since: since, waits_until: waits, waits_for: what, authors_per_day: authors } = replay;
   const done = sent + skipped;
   return (
     <>
@@ -86,7 +87,17 @@ function Progress({ replay }: { replay: Replay }) {
         {isActive(replay) &&
           `; ${number.format(replay.per_minute)} a minute, of ${authors > 0 ? `at most ${number.format(authors)}` : "any number of"} authors a day`}
       </span>
-      {waits && <span class="words"> waits until {moment(new Date(waits))}</span>}
+      {waits && (
+        <span class="words">
+          {" "}
+          waits until {moment(new Date(waits))}
+          {what && (
+            <>
+              : <bdi>{what}</bdi>
+            </>
+          )}
+        </span>
+      )}
       {since && <span class="bad words"> fails since {age(new Date(since))}</span>}
       {reason && <bdi class="words"> {reason}</bdi>}
     </>
@@ -96,11 +107,16 @@ function Progress({ replay }: { replay: Replay }) {
 function Replays() {
   const { data, problem, again } = useAsk<{ replays: Replay[] }>("/instances/replays", 3);
   const [failed, change] = useChange(again);
-  const begin = submit((form) => change("/instances/replay", { host: field(form, "host"), tag: field(form, "tag"), order: field(form, "order") }));
+  const begin = submit((form) =>
+    change("/instances/replay", { host: field(form, "host"), tag: field(form, "tag"), order: field(form, "order"), max_age_s: Number(field(form, "days")) * 86_400 }),
+  );
   return (
     <>
       <h2>Histories under way</h2>
-      <p class="lead">An instance gets the posts that a hashtag had before it was subscribed, as slowly as it can bear.</p>
+      <p class="lead">
+        An instance gets the posts that a hashtag had before it was subscribed, as slowly as it can bear. Say how long it keeps posts of others (Mastodon: Administration &gt;
+        Server settings &gt; Content retention): older ones it would let go at once.
+      </p>
       <form class="row" onSubmit={begin}>
         <label>
           To the instance
@@ -109,6 +125,10 @@ function Replays() {
         <label>
           History of
           <input name="tag" dir="auto" autocapitalize="none" required />
+        </label>
+        <label>
+          It keeps posts of others (days; 0: for ever)
+          <input name="days" type="number" min="0" max="36500" required />
         </label>
         <label>
           Beginning with

@@ -972,7 +972,7 @@ test("histories under way show how far they are, and can be cancelled", () =>
     const replay = { host: "oak.example", tag: "caturday", order: "newest_first", sent: 30, skipped: 10, estimated: 100, per_minute: 60, authors_per_day: 4, started: new Date().toISOString() };
     const replays = [
       { ...replay, state: "sending", failing_since: new Date(Date.now() - 3_600_000).toISOString() },
-      { ...replay, host: "yew.example", state: "sending", authors_per_day: 0, waits_until: "2026-11-25T00:00:00Z" },
+      { ...replay, host: "yew.example", state: "sending", authors_per_day: 0, waits_until: "2026-11-25T00:00:00Z", waits_for: "#caturday has 5 authors a day by itself here" },
       { ...replay, host: "elm.example", state: "failed", reason: "nothing could be sent for 7 days" },
     ];
     const asked = [];
@@ -985,7 +985,7 @@ test("histories under way show how far they are, and can be cancelled", () =>
     const bar = page.getByRole("progressbar", { name: "#caturday to oak.example" });
     assert.deepEqual([await bar.getAttribute("value"), await bar.getAttribute("max")], ["40", "100"]);
     await page.getByRole("row", { name: /oak\.example.*30 of about 90 posts, 10 left out; 60 a minute, of at most 4 authors a day.*fails since 1h ago/ }).waitFor();
-    await page.getByRole("row", { name: /yew\.example.*of any number of authors a day.*waits until .*2026/ }).waitFor();
+    await page.getByRole("row", { name: /yew\.example.*of any number of authors a day.*waits until .*2026.*: #caturday has 5 authors a day by itself here/ }).waitFor();
     await page.getByRole("row", { name: /elm\.example.*failed.*nothing could be sent for 7 days/ }).waitFor();
     assert.deepEqual(await violations(page), []);
     await picture(page, "admin-replays", { fullPage: true });
@@ -996,7 +996,10 @@ test("histories under way show how far they are, and can be cancelled", () =>
     // The node itself answers this one.
     await page.getByLabel("To the instance").fill("far.example");
     await page.getByLabel("History of").fill("caturday");
+    await page.getByLabel("It keeps posts of others").fill("14");
+    const begun = page.waitForRequest("**/admin/instances/replay");
     await page.getByRole("button", { name: "Send", exact: true }).click();
+    assert.equal((await begun).postDataJSON().max_age_s, 14 * 86_400);
     await page.getByText("far.example is not subscribed to #caturday").waitFor();
   }));
 
