@@ -1,5 +1,6 @@
 // Deterministic randomness for choices that are not secrets: jitter, sampling, picks. SplitMix64, so that one
-// seed gives one sequence with every compiler. Keys and nonces come from crypto/key.hpp.
+// seed gives one sequence with every compiler. Keys and nonces come from crypto/key.hpp, and what others are
+// told of a draw from crypto/hash.hpp: next() and fork() can be computed backwards.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 #include "crypto/hash.hpp"
 
+#include <fmt/format.h>
 #include <memory>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
@@ -72,6 +73,10 @@ std::uint64_t hash64(std::string_view bytes) {
   std::uint64_t value = 0;
   for (std::size_t i = 0; i < 8; ++i) value = value << 8U | hash[i];
   return value;
+}
+
+std::string public_draw(Rng& rng) {
+  return fmt::format("{:016x}", hash64(fmt::format("{:016x}", rng.next())));
 }
 
 }  // namespace tagring::crypto

@@ -3,7 +3,10 @@
 
 #include <array>
 #include <cstdint>
+#include <string>
 #include <string_view>
+
+#include "base/rng.hpp"
 
 namespace tagring::crypto {
 
@@ -21,5 +24,11 @@ Hash128 shake128_128(
 // The beginning of SHA-256 as a number: for tables and decisions about what others write. It is the same on
 // every machine, and unlike std::hash's nobody can choose many texts that share one.
 std::uint64_t hash64(std::string_view bytes);
+
+// A draw that others may be told, as a part of an id: 16 hexadecimal digits, a one-way function of it. From a
+// bare Rng::next() anybody can compute the seed, and all that the node will ever draw, as which posts it
+// checks.
+std::string public_draw(Rng& rng);
+inline std::string public_draw(Rng&& rng) { return public_draw(rng); }
 
 }  // namespace tagring::crypto

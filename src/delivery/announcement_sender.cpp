@@ -8,6 +8,7 @@
 
 #include "base/counted.hpp"
 #include "belief/trace.hpp"
+#include "crypto/hash.hpp"
 #include "delivery/latest.hpp"
 #include "delivery/results.hpp"
 #include "delivery/wire.hpp"
@@ -66,7 +67,7 @@ AnnouncementSender::AnnouncementSender(const Followers& followers, PartialCollec
       rng_(runtime.rng.fork("announcer")) {}
 
 std::string AnnouncementSender::fresh_id() {
-  return fmt::format("{}/activities/{}-{}", identity_.origin(), rng_.next(), ++activity_);
+  return fmt::format("{}/activities/{}-{}", identity_.origin(), crypto::public_draw(rng_), ++activity_);
 }
 
 Task<Result<HttpResponse>> AnnouncementSender::deliver(std::string collection, std::string inbox,

@@ -7,6 +7,7 @@
 
 #include "base/assert.hpp"
 #include "belief/trace.hpp"
+#include "crypto/hash.hpp"
 #include "delivery/latest.hpp"
 #include "delivery/results.hpp"
 #include "redundancy/relay_hints.hpp"
@@ -246,7 +247,8 @@ Task<Result<std::vector<Refusal>>> OwnerQueue::send_events(std::string origin, R
     co_return withheld;
   }
   const std::string target = origin + (ring == Ring::kRelay ? "/relay" : "/storage");
-  const std::string id = fmt::format("{}/activities/{}-{}", identity_.origin(), rng_.next(), ++activity_);
+  const std::string id =
+      fmt::format("{}/activities/{}-{}", identity_.origin(), crypto::public_draw(rng_), ++activity_);
   const RelayNews news = news_about(ring, events);
   const std::string body = op == Op::kAdd ? add_activity(id, identity_.actor(), target, events, news)
                                           : remove_activity(id, identity_.actor(), target, events, news);

@@ -9,7 +9,6 @@
 //                                           "process": who answered}
 #pragma once
 
-#include <fmt/format.h>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -17,6 +16,7 @@
 #include "base/runtime.hpp"
 #include "budget/manager.hpp"
 #include "config/config.hpp"
+#include "crypto/hash.hpp"
 #include "federation/authenticator.hpp"
 #include "federation/signed_client.hpp"
 #include "health/check.hpp"
@@ -46,7 +46,7 @@ class Reach {
         http_(http),
         budget_(budget),
         clock_(runtime.clock),
-        process_(fmt::format("{:016x}", runtime.rng.fork("reach").next())) {}
+        process_(crypto::public_draw(runtime.rng.fork("reach"))) {}
 
   [[nodiscard]] Task<HttpResponse> answer(HttpRequest request);
 

@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 
+#include "crypto/hash.hpp"
 #include "delivery/results.hpp"
 #include "delivery/wire.hpp"
 #include "http/http_error.hpp"
@@ -264,7 +265,7 @@ Task<bool> Subscriptions::renew() {
 
 // The tags that the owner did not take.
 Task<std::set<Tag>> Subscriptions::follow_chunk(std::string owner, std::vector<Tag> tags, WallTime since) {
-  const std::string id = fmt::format("{}/follows/{:x}", identity_.origin(), rng_.next());
+  const std::string id = fmt::format("{}/follows/{}", identity_.origin(), crypto::public_draw(rng_));
   const auto refusals = co_await ask_to_follow(owner, tags, id);
   std::set<Tag> missing;
   if (refusals) {
@@ -419,7 +420,7 @@ Task<Result<std::vector<delivery::Refusal>>> Subscriptions::ask_to_follow(std::s
 Task<bool> Subscriptions::leave_if_done(std::string owner, std::vector<Tag> tags) {
   std::vector<Tag> done;
   for (std::vector<Tag>& chunk : chunks_of(std::move(tags), options_.tags_per_follow)) {
-    const std::string id = fmt::format("{}/follows/{:x}", identity_.origin(), rng_.next());
+    const std::string id = fmt::format("{}/follows/{}", identity_.origin(), crypto::public_draw(rng_));
     const auto refusals = co_await ask_to_follow(owner, std::move(chunk), id);
     if (!refusals) break;
     for (const delivery::Refusal& refusal : *refusals) {
@@ -460,7 +461,7 @@ Task<void> Subscriptions::unfollow_at(std::string owner, std::vector<Tag> tags) 
     std::ranges::copy_if(tags, std::back_inserter(these),
                          [&](const Tag& tag) { return wants(tag) == moves; });
     for (const std::vector<Tag>& chunk : chunks_of(std::move(these), options_.tags_per_follow)) {
-      const std::string id = fmt::format("{}/follows/{:x}", identity_.origin(), rng_.next());
+      const std::string id = fmt::format("{}/follows/{}", identity_.origin(), crypto::public_draw(rng_));
       ++messages_;
       // One try is enough: an owner that goes on announcing is told that we do not follow, and stops.
       co_await client_.deliver(owner + "/inbox",

@@ -1,5 +1,6 @@
 #include "crypto/hash.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "base/bytes.hpp"
@@ -14,6 +15,17 @@ TEST(Hash, Sha256GivesThePublishedValues) {
 }
 
 TEST(Hash, OfSixtyFourBitsIsTheBeginningOfSha256) { EXPECT_EQ(hash64("abc"), 0xba7816bf8f01cfeaU); }
+
+TEST(Hash, OfADrawTellsNothingOfTheGenerator) {
+  Rng rng(7);
+  const std::string told = public_draw(rng);
+  EXPECT_EQ(told.size(), 16U);
+  EXPECT_EQ(told, public_draw(Rng(7))) << "the same seed, the same id";
+  EXPECT_NE(told, public_draw(rng)) << "each is drawn";
+  Rng same(7);
+  const std::uint64_t draw = same.next();
+  EXPECT_EQ(std::stoull(told, nullptr, 16), hash64(fmt::format("{:016x}", draw)));
+}
 
 TEST(Hash, Sha512GivesThePublishedValue) {
   EXPECT_EQ(to_hex(sha512("abc")),

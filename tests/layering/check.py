@@ -69,6 +69,10 @@ BROKEN = {
         ({"low/a.hpp": "using Tell = std::function<void()>;\n",
           "high/b.hpp": '#include "low/a.hpp"\nclass B final : public A {\n  low::Tell told_;\n};\n'}, LINKS),
     ],
+    "bare_draws": [
+        ({"low/a.hpp": line}, LINKS) for line in
+        ("auto id = rng_.next();\n", "A() : id_(runtime.rng.fork(\"id\").next()) {}\n", "const auto id = fmt::format(\"{:x}\", rng.next());\n")
+    ],
     "banned_words": [
         ({"low/a.hpp": "// Of the author, if he wishes it.\n"}, LINKS),
         ({"low/a.hpp": "int junk_count;\n"}, LINKS),
