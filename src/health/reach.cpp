@@ -56,18 +56,19 @@ Task<Result<json::object>> Reach::call_back(HttpRequest request) {
   const auto address = IpAddress::parse(json::text_of(question, "address"));
   if (!address) co_return fail(ErrorCode::kInvalid, "'address' must be an address");
   const std::string origin = origin_of(sender->actor.id);
-  const Result<json::object> seen = co_await get(origin, address->prefix64());
+  const Result<json::object> seen = co_await get(origin, address);
   if (!seen) co_return json::object{{"reached", false}, {"because", seen.error().message}};
   co_return json::object{
       {"reached", true}, {"saw", json::text_of(*seen, "you")}, {"process", json::text_of(*seen, "process")}};
 }
 
-Task<Result<json::object>> Reach::get(std::string origin, std::optional<Prefix64> prefix) {
+Task<Result<json::object>> Reach::get(std::string origin, std::optional<IpAddress> at) {
   CO_TRY(Url url, Url::parse(origin + std::string(kPath)));
   HttpCall call("GET", std::move(url), clock_.now() + kTimeout);
   call.response_size_max = kAnswerMax;
-  call.required_prefix = prefix;
-  call.is_for_stranger = prefix.has_value();  // whoever asks to be called back need be no node
+  if (at) call.required_prefix = at->prefix64();
+  call.exact_address = at;
+  call.is_for_stranger = at.has_value();  // whoever asks to be called back need be no node
   const Result<HttpResponse> response = co_await http_.send(std::move(call));
   if (!response) co_return std::unexpected(response.error());
   if (response->status != 200) co_return std::unexpected(decode_error(response->status, response->body));
@@ -84,19 +85,21 @@ Task<Result<Reach::Seen>> Reach::look(std::string origin) {
                  IpAddress::parse(json::text_of(there, "you"))};
 }
 
-// Who does not know the member says nothing, of itself or of whom it found.
+// Who does not know the member says nothing of whom it found; who does, says "" of one that names no process,
+// as this one does.
 Result<void> Reach::check_process(const json::object& answer) const {
-  const std::string process = json::text_of(answer, "process");
-  if (process.empty() || process == process_) return {};
+  const json::value* process = json::find(answer, "process");
+  if (process == nullptr || *process == json::value(process_)) return {};
   return fail(ErrorCode::kConflict, "another node answers there in its name");
 }
 
 Task<Result<void>> Reach::come_back(std::string own_origin, IpAddress address) {
-  CO_TRY(const json::object there, co_await get(std::move(own_origin), address.prefix64()));
-  // This one does say.
-  if (json::text_of(there, "process").empty())
+  const Result<json::object> there = co_await get(std::move(own_origin), address);
+  if (!there && is_unanswered(there.error())) co_return std::unexpected(there.error());
+  if (!there) co_return fail(ErrorCode::kConflict, "something else answers there: " + there.error().message);
+  if (json::find(*there, "process") == nullptr)
     co_return fail(ErrorCode::kConflict, "something else answers there");
-  co_return check_process(there);
+  co_return check_process(*there);
 }
 
 Task<Result<IpAddress>> Reach::ask(std::string origin, std::optional<IpAddress> at) {

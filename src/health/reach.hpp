@@ -60,12 +60,13 @@ class Reach {
   // which this node saw the call come; the error says what was in the way, there or here. kConflict: another
   // process answered there, in this node's name.
   [[nodiscard]] Task<Result<IpAddress>> ask(std::string origin, std::optional<IpAddress> at = std::nullopt);
-  // Calls this node's own origin at that address: does it come back to this process? kConflict: it was
-  // answered by another one.
+  // Calls this node's own origin at that address: does it come back to this process? kConflict: something
+  // else answered, another process or a server with another certificate. Other errors: nothing answered that
+  // can be seen from here.
   [[nodiscard]] Task<Result<void>> come_back(std::string own_origin, IpAddress address);
 
  private:
-  Task<Result<json::object>> get(std::string origin, std::optional<Prefix64> prefix);
+  Task<Result<json::object>> get(std::string origin, std::optional<IpAddress> at);
   Task<Result<json::object>> call_back(HttpRequest request);
   [[nodiscard]] Result<void> check_process(const json::object& answer) const;
 

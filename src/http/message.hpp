@@ -114,6 +114,8 @@ struct HttpCall {
   std::size_t response_size_max = 1U << 20U;  // bytes of the body
   // Only connect to an address with this /64; kDenied if the name has none (paper §5.2, verify_node_id).
   std::optional<Prefix64> required_prefix;
+  // Only to this one of these, if the name has it.
+  std::optional<IpAddress> exact_address;
   // A stranger has it made: required_prefix does not make it a call of the rings.
   bool is_for_stranger = false;
 };

@@ -130,8 +130,8 @@ HostPool::~HostPool() = default;
 Task<Result<HttpResponse>> HostPool::send(std::shared_ptr<HostPool> self, HttpCall call) {
   const Time until = to_steady(call.deadline);
   const ExchangeLimits limits(until, call.response_size_max, call.method == "HEAD");
-  const auto prefix = call.required_prefix;
-  const NameUse use = prefix && !call.is_for_stranger ? NameUse::kRing : NameUse::kOthers;
+  const Where where{call.required_prefix, call.exact_address};
+  const NameUse use = where.prefix && !call.is_for_stranger ? NameUse::kRing : NameUse::kOthers;
   const Instant deadline = call.deadline;
   const std::string authority = call.url.authority();
   HttpRequest request{.method = std::move(call.method),
@@ -147,12 +147,12 @@ Task<Result<HttpResponse>> HostPool::send(std::shared_ptr<HostPool> self, HttpCa
 
   Turn turn(self);
   CO_TRY_VOID(co_await turn.wait(until));
-  if (SharedConnection kept = self->take_idle(prefix)) {
+  if (SharedConnection kept = self->take_idle(where)) {
     Exchange done = co_await Connection::run(kept, message, limits);
     if (done.keep_alive) self->keep(std::move(kept));
     if (!done.is_stale) co_return std::move(done.response);
   }
-  CO_TRY(SharedConnection fresh, co_await self->connect(prefix, use, deadline));
+  CO_TRY(SharedConnection fresh, co_await self->connect(where, use, deadline));
   Exchange done = co_await Connection::run(fresh, message, limits);
   self->remember_session(*fresh);
   if (done.keep_alive) self->keep(std::move(fresh));
@@ -167,11 +167,13 @@ void HostPool::shut_down() {
   });
 }
 
-HostPool::SharedConnection HostPool::take_idle(const std::optional<Prefix64>& prefix) {
+HostPool::SharedConnection HostPool::take_idle(const Where& where) {
   drop_old();
   // The one used last is the least likely to be closed by now, and lets the others grow old.
   for (std::size_t i = idle_.size(); i-- > 0;) {
-    if (prefix && idle_[i]->address().prefix64() != *prefix) continue;
+    const IpAddress& there = idle_[i]->address();
+    if (where.prefix && there.prefix64() != *where.prefix) continue;
+    if (where.exact && there != *where.exact) continue;
     SharedConnection connection = std::move(idle_[i]);
     idle_.erase(idle_.begin() + static_cast<std::ptrdiff_t>(i));
     if (connection->is_quiet()) return connection;
@@ -205,22 +207,23 @@ void HostPool::watch_idle() {
 }
 
 Result<std::vector<IpAddress>> HostPool::admit(const std::vector<IpAddress>& addresses,
-                                               const std::optional<Prefix64>& prefix) const {
+                                               const Where& where) const {
+  const bool has_exact = where.exact && std::ranges::find(addresses, *where.exact) != addresses.end();
   std::vector<IpAddress> admitted;
   for (const IpAddress& address : addresses) {
     if (!options_->allow_private_addresses && !is_public(address)) continue;
-    if (prefix && address.prefix64() != *prefix) continue;
+    if (where.prefix && address.prefix64() != *where.prefix) continue;
+    if (has_exact && address != *where.exact) continue;
     if (admitted.size() < kAddressesTriedMax) admitted.push_back(address);
   }
   if (!admitted.empty()) return admitted;
-  return fail(ErrorCode::kDenied,
-              fmt::format("{}: no address that {}", host_, prefix ? "has the required prefix" : "is public"));
+  return fail(ErrorCode::kDenied, fmt::format("{}: no address that {}", host_,
+                                              where.prefix ? "has the required prefix" : "is public"));
 }
 
-Task<Result<HostPool::SharedConnection>> HostPool::connect(std::optional<Prefix64> prefix, NameUse use,
-                                                           Instant deadline) {
+Task<Result<HostPool::SharedConnection>> HostPool::connect(Where where, NameUse use, Instant deadline) {
   CO_TRY(const std::vector<IpAddress> found, co_await resolver_.resolve(host_, deadline, use));
-  CO_TRY(const std::vector<IpAddress> addresses, admit(found, prefix));
+  CO_TRY(const std::vector<IpAddress> addresses, admit(found, where));
   const Time until = to_steady(deadline);
   Result<SharedConnection> connection = fail(ErrorCode::kUnavailable, host_ + ": no address");
   for (const IpAddress& address : addresses) {

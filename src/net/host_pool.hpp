@@ -75,14 +75,19 @@ class HostPool : public std::enable_shared_from_this<HostPool> {
  private:
   class Turn;
   using SharedConnection = std::shared_ptr<Connection>;
+  // HttpCall::required_prefix and exact_address.
+  struct Where {
+    std::optional<Prefix64> prefix;
+    std::optional<IpAddress> exact;
+  };
 
-  [[nodiscard]] SharedConnection take_idle(const std::optional<Prefix64>& prefix);
+  [[nodiscard]] SharedConnection take_idle(const Where& where);
   void keep(SharedConnection connection);
   void drop_old();
   void watch_idle();
   [[nodiscard]] Result<std::vector<IpAddress>> admit(const std::vector<IpAddress>& addresses,
-                                                     const std::optional<Prefix64>& prefix) const;
-  Task<Result<SharedConnection>> connect(std::optional<Prefix64> prefix, NameUse use, Instant deadline);
+                                                     const Where& where) const;
+  Task<Result<SharedConnection>> connect(Where where, NameUse use, Instant deadline);
   Task<Result<SharedConnection>> connect_to(IpAddress address, Time until);
   Task<Result<void>> shake_hands(SharedConnection connection);
   void remember_session(Connection& connection);

@@ -14,8 +14,8 @@ namespace tagring::net {
 //
 // A name is resolved once per connection, every address is checked (is_public, required_prefix), and the
 // connection goes to exactly the address checked. Connections are kept per scheme, host and port, and each
-// remembers its address: a call with required_prefix only gets one that has it. Requests that found a kept
-// connection closed by the other side are sent once more on a new one.
+// remembers its address: a call with required_prefix or exact_address only gets one that has it. Requests
+// that found a kept connection closed by the other side are sent once more on a new one.
 //
 // Thread-safe. Calls may outlive the client; `resolver` must outlive both. A call whose I/O context is
 // destroyed never returns: its coroutine is destroyed.

@@ -115,6 +115,21 @@ TEST_F(NetTest, ConnectsOnlyToTheRequiredPrefix) {
   EXPECT_EQ(code_of(send(two)), ErrorCode::kUnavailable);
 }
 
+TEST_F(NetTest, ConnectsOnlyToTheExactAddressIfTheNameHasIt) {
+  auto options = server_options();
+  options.certificate_file = options.key_file = "";
+  serve(options, echo);
+  const auto send_to = [this](const char* address) {
+    HttpCall to = call("GET", "/", "two.test", "http");
+    to.exact_address = IpAddress::parse(address);
+    return send(to);
+  };
+  EXPECT_TRUE(send_to("127.0.0.1"));
+  // Neither the next address, nor a connection to it that is kept.
+  EXPECT_EQ(code_of(send_to("127.0.0.2")), ErrorCode::kUnavailable);
+  EXPECT_TRUE(send_to("127.0.0.3")) << "it is not one of the name's";
+}
+
 TEST_F(NetTest, ComesFromTheAddressThatIsChosen) {
   serve(echo);
   const auto peer_of = [this](const char* source) -> std::string {

@@ -1,7 +1,10 @@
 // What is not well, and when it is again; and what a reload takes.
 #include <boost/algorithm/string/replace.hpp>
+#include <fmt/format.h>
+#include <map>
 
 #include "admin/settings.hpp"
+#include "crypto/hash.hpp"
 #include "health/reach.hpp"
 #include "node/fixture.hpp"
 
@@ -19,6 +22,7 @@ class FakeMachine final : public health::Machine {
   Task<health::Checks> look() override {
     health::Checks checks;
     if (!found.empty()) checks.push_back(health::well("dns", "the name has them"));
+    checks.insert(checks.end(), others.begin(), others.end());
     co_return checks;
   }
   Task<std::vector<IpAddress>> addresses() override { co_return found; }
@@ -37,6 +41,7 @@ class FakeMachine final : public health::Machine {
   Duration takes{1};
   Result<void> written;
   std::vector<IpAddress> found;  // in the DNS
+  health::Checks others;
 
  private:
   Clock& clock_;
@@ -375,58 +380,147 @@ class NamesTest : public DoctorTest {
  protected:
   NamesTest() {
     machine.found = {config().address, *IpAddress::parse(kOther)};
-    config::Config other = config();
-    other.bootstrap = {"https://other.example"};
-    start_on_machine(std::move(other));
     const std::string path(health::Reach::kPath);
     internet.answers[config().origin() + path] = [this](const HttpCall& call) -> Result<HttpResponse> {
-      EXPECT_EQ(call.required_prefix, IpAddress::parse(kOther)->prefix64());
-      if (there.empty()) return fail(ErrorCode::kUnavailable, "no route");
-      return with_status(200, there);
+      EXPECT_TRUE(call.exact_address);
+      EXPECT_EQ(call.required_prefix, call.exact_address->prefix64());
+      tried.push_back(call.exact_address->text());
+      return there;
     };
-    internet.answers["https://other.example" + path] = [this](const HttpCall& call) -> Result<HttpResponse> {
-      if (call.method == "GET") return with_status(200, R"({"now": 1})");
-      const std::string address = json::text_of(*json::parse_object(call.body), "address");
-      return with_status(200, address == kOther ? to_other : to_own);
-    };
+    for (const char* origin : {"https://other.example", "https://third.example", "https://fourth.example"}) {
+      internet.answers[origin + path] = [this, origin](const HttpCall& call) -> Result<HttpResponse> {
+        if (call.method == "GET") return with_status(200, R"({"now": 1})");
+        const std::string address = json::text_of(*json::parse_object(call.body), "address");
+        if (address != kOther) return with_status(200, to_own);
+        const auto own = to_other.find(origin);
+        return own == to_other.end() ? with_status(200, kRefused) : own->second;
+      };
+    }
+  }
+  void start_beside(std::vector<std::string> others) {
+    config::Config beside = config();
+    beside.bootstrap = std::move(others);
+    start_on_machine(std::move(beside));
+  }
+  void start_beside_three() {
+    start_beside({"https://other.example", "https://third.example", "https://fourth.example"});
+  }
+  std::string own_process() {
+    return json::text_of(*json::parse_object(get("/tagring/v1/reach").body), "process");
+  }
+  HttpResponse found_itself() {
+    return with_status(200, json::serialize(json::object{{"reached", true}, {"process", own_process()}}));
   }
 
   static constexpr const char* kOther = "198.51.100.7";
-  std::string there;  // what answers at that address when this node goes there; empty: nothing
-  // What another node says that is asked to go to the node's addresses.
-  std::string to_other = R"({"reached": false, "because": "connection refused"})";
+  static constexpr const char* kRefused = R"({"reached": false, "because": "connection refused"})";
+  const HttpResponse found_another =
+      with_status(200, R"({"reached": true, "saw": "", "process": "another"})");
+  // What comes of it when this node goes to another address of its own, and where it went.
+  Result<HttpResponse> there = fail(ErrorCode::kUnavailable, "no route");
+  std::vector<std::string> tried;
+  // What other nodes say that are asked to go to the node's addresses.
+  std::map<std::string, HttpResponse> to_other;
   std::string to_own = R"({"reached": true, "saw": "2001:db8:1::1"})";
 };
 
 TEST_F(NamesTest, WhatIsAtAnotherAddressIsThisNodeOrAmiss) {
-  there = get("/tagring/v1/reach").body;
+  start_beside({});
+  there = with_status(200, get("/tagring/v1/reach").body);
   EXPECT_TRUE(check("dns").at("ok").as_bool());
   EXPECT_EQ(detail(check("dns")), "the name has them; all lead to this node");
-  // The machine that had the name before, with the same key, and one of a version that says less.
-  for (const char* other : {R"({"now": 1, "process": "another"})", R"({"now": 1})"}) {
+  // The machine that had the name before, with the same key; one of a version that says less; whatever has
+  // the address now, with a page or with a certificate of its own.
+  for (const Result<HttpResponse>& other :
+       {Result<HttpResponse>(with_status(200, R"({"now": 1, "process": "another"})")),
+        Result<HttpResponse>(with_status(200, R"({"now": 1})")),
+        Result<HttpResponse>(with_status(404, "<h1>It works!</h1>")),
+        Result<HttpResponse>(fail(ErrorCode::kDenied, "certificate of n.example: self-signed"))}) {
     there = other;
     const json::object found = check("dns");
     EXPECT_FALSE(found.at("ok").as_bool());
-    EXPECT_THAT(detail(found), HasSubstr("the name has them; at 198.51.100.7 is not this node: "));
+    EXPECT_THAT(detail(found), HasSubstr("the name has them; not this node is at 198.51.100.7: "));
     EXPECT_THAT(json::text_of(found, "what_to_do"), HasSubstr("remove its A record 198.51.100.7, or have"));
   }
-  machine.found = {*IpAddress::parse("2001:db8:1::9"), *IpAddress::parse("127.0.1.1")};
-  EXPECT_EQ(detail(check("dns")), "the name has them") << "of its /64, and of /etc/hosts";
+  machine.found = {config().address, *IpAddress::parse("127.0.1.1")};
+  EXPECT_EQ(detail(check("dns")), "the name has them") << "127.0.1.1 is of /etc/hosts";
 }
 
-TEST_F(NamesTest, WhoCannotGoThereHasAnotherNodeGo) {
-  EXPECT_FALSE(check("dns").at("ok").as_bool());
-  EXPECT_THAT(detail(check("dns")), HasSubstr("at 198.51.100.7 is not this node: no route"));
-  to_other = R"({"reached": true, "saw": "10.0.0.1", "process": "another"})";
-  EXPECT_THAT(detail(check("dns")), HasSubstr("another node answers there in its name"));
-  to_other = R"({"reached": true, "saw": "10.0.0.1"})";
+TEST_F(NamesTest, EachAddressOfOnePrefixIsTried) {
+  start_beside({});
+  machine.found = {config().address, *IpAddress::parse("2001:db8:1::8"), *IpAddress::parse("2001:db8:1::9")};
+  there = with_status(200, R"({"now": 1, "process": "another"})");
+  EXPECT_THAT(json::text_of(check("dns"), "what_to_do"),
+              HasSubstr("its AAAA record 2001:db8:1::8 and its AAAA record 2001:db8:1::9"));
+  EXPECT_THAT(tried, testing::ElementsAre("2001:db8:1::8", "2001:db8:1::9"));
+}
+
+// A container without IPv6 behind a machine that passes it on, say.
+TEST_F(NamesTest, WhatNobodyHereCanSeeIsNotAmiss) {
+  const auto look = [this] {
+    const json::object found = check("dns");
+    EXPECT_TRUE(found.at("ok").as_bool()) << json::serialize(found);
+    EXPECT_EQ(detail(found), "the name has them; nobody here could see what is at 198.51.100.7: no route");
+    EXPECT_EQ(json::text_of(found, "what_to_do"),
+              "see from another machine that this node answers there, or remove its A record 198.51.100.7");
+  };
+  start_beside({});
+  look();
+  there = fail(ErrorCode::kTimedOut, "no route");
+  look();
+  start_beside_three();
+  look();  // they get there no more than this one
+  to_other = {{"https://other.example", with_status(429, "")},
+              {"https://third.example", with_status(403, "")}};
+  look();
+}
+
+TEST_F(NamesTest, WhoCannotGoThereHasOtherNodesGo) {
+  start_beside({"https://other.example"});
+  to_other = {{"https://other.example", found_another}};
+  EXPECT_THAT(detail(check("dns")),
+              HasSubstr("not this node is at 198.51.100.7: 1 other node(s) found another"));
+  EXPECT_FALSE(check("dns").at("ok").as_bool()) << "there is nobody else to ask";
+  to_other = {{"https://other.example", with_status(200, R"({"reached": true, "saw": "10.0.0.1"})")}};
   EXPECT_TRUE(check("dns").at("ok").as_bool()) << "it does not say whom it found";
-  const json::object here = *json::parse_object(get("/tagring/v1/reach").body);
-  to_other = json::serialize(json::object{{"reached", true}, {"process", here.at("process")}});
+  // What it found named no process, as this node does.
+  to_other = {{"https://other.example", with_status(200, R"({"reached": true, "process": ""})")}};
+  EXPECT_FALSE(check("dns").at("ok").as_bool());
+  to_other = {{"https://other.example", found_itself()}};
+  EXPECT_EQ(detail(check("dns")), "the name has them; all lead to this node");
+}
+
+TEST_F(NamesTest, OneNodeAloneIsNotBelieved) {
+  start_beside_three();
+  to_other = {{"https://other.example", found_another}};
   EXPECT_TRUE(check("dns").at("ok").as_bool());
+  EXPECT_THAT(detail(check("dns")), HasSubstr("nobody here could see what is at 198.51.100.7: no route"));
+  to_other["https://fourth.example"] = found_itself();
+  EXPECT_EQ(detail(check("dns")), "the name has them; all lead to this node");
+  to_other["https://fourth.example"] = found_another;
+  EXPECT_FALSE(check("dns").at("ok").as_bool());
+  EXPECT_THAT(detail(check("dns")), HasSubstr("2 other node(s) found another there in its name"));
+  to_other["https://third.example"] = found_itself();
+  EXPECT_TRUE(check("dns").at("ok").as_bool()) << "not all say so";
+}
+
+TEST_F(NamesTest, ThatItsOwnCertificateIsRefusedDoesNotMeanAnotherIsThere) {
+  start_beside({});
+  machine.others = {health::bad("certificate", "expired", "renew it")};
+  there = fail(ErrorCode::kDenied, "certificate of n.example: certificate has expired");
+  EXPECT_TRUE(check("dns").at("ok").as_bool());
+  EXPECT_THAT(json::text_of(check("dns"), "what_to_do"), HasSubstr("when certificate and way in are well"));
+  EXPECT_TRUE(tried.empty());
+}
+
+TEST_F(NamesTest, WhoAsksLearnsNothingOfWhatIsDrawn) {
+  start_beside({});
+  EXPECT_EQ(own_process(), crypto::public_draw(Rng(42).fork("reach")));
+  EXPECT_NE(own_process(), fmt::format("{:016x}", Rng(42).fork("reach").next()));
 }
 
 TEST_F(NamesTest, AnotherNodeAtItsOwnAddressIsNotThisOne) {
+  start_beside({"https://other.example"});
   EXPECT_TRUE(check("reachable").at("ok").as_bool());
   to_own = R"({"reached": true, "saw": "2001:db8:1::1", "process": "another"})";
   EXPECT_FALSE(check("reachable").at("ok").as_bool());
