@@ -306,9 +306,10 @@ void Daemon::say_ready() {
                TAGRING_VERSION, config_.origin());
   }
   std::fflush(stdout);
-  log_.info("started", {{"version", TAGRING_VERSION},
-                        {"origin", config_.origin()},
-                        {"listens", machine::listening_at(config_, machine::inherited_sockets())}});
+  log_.info("started",
+            {{"version", TAGRING_VERSION},
+             {"origin", config_.origin()},
+             {"listens", machine::listening_at(config_, machine::inherited_sockets(), doors_.bound())}});
   machine::notify_systemd("READY=1\nSTATUS=");
 }
 
@@ -370,7 +371,8 @@ Task<void> Daemon::stop() {
 
 Task<health::Checks> Daemon::look() {
   health::Checks checks = co_await machine::look_at_machine(config_, config_file_, &resolver_, &clock_);
-  checks.push_back(machine::look_at_listening(config_, config_file_, machine::inherited_sockets()));
+  checks.push_back(
+      machine::look_at_listening(config_, config_file_, machine::inherited_sockets(), doors_.bound()));
   if (config_.is_plain()) {
     const auto certificate = std::ranges::find(checks, "certificate", &health::Check::name);
     const Result<HttpResponse> answer = co_await ask_as_others_do();

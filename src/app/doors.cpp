@@ -95,6 +95,12 @@ Result<void> Doors::open_outside(const HttpHandler& handler) {
   return {};
 }
 
+std::optional<IpAddress> Doors::bound() const {
+  for (std::size_t i = 0; i < outside_; ++i)
+    if (servers_[i]->port() != 0) return servers_[i]->address();
+  return std::nullopt;
+}
+
 void Doors::accept() {
   for (std::size_t i = 0; i < outside_; ++i) servers_[i]->accept();
 }

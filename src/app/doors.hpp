@@ -12,6 +12,7 @@
 #include "cluster/channel.hpp"
 #include "config/config.hpp"
 #include "crypto/certificate.hpp"
+#include "http/ip.hpp"
 #include "proxies/networks.hpp"
 #include "server/http_server.hpp"
 
@@ -38,6 +39,8 @@ class Doors {
   [[nodiscard]] Result<void> check_certificate();
   // [listen]. Who comes from outside waits until accept().
   [[nodiscard]] Result<void> open_outside(const HttpHandler& handler);
+  // The address of that; none where it has no TCP of its own.
+  [[nodiscard]] std::optional<IpAddress> bound() const;
   void accept();
   // Another one, which answers at once.
   [[nodiscard]] Result<void> open(server::HttpServerOptions options, HttpHandler handler);

@@ -108,10 +108,11 @@ void FrontDaemon::say_ready() {
     fmt::print("tagring {} is a front of {}; stop with Ctrl-C\n", TAGRING_VERSION, config_.origin());
   }
   std::fflush(stdout);
-  log_.info("started", {{"version", TAGRING_VERSION},
-                        {"origin", config_.origin()},
-                        {"role", "front"},
-                        {"listens", machine::listening_at(config_, machine::inherited_sockets())}});
+  log_.info("started",
+            {{"version", TAGRING_VERSION},
+             {"origin", config_.origin()},
+             {"role", "front"},
+             {"listens", machine::listening_at(config_, machine::inherited_sockets(), doors_.bound())}});
   machine::notify_systemd("READY=1\nSTATUS=");
 }
 

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "machine/owner.hpp"
+#include "proxies/networks.hpp"
 
 namespace tagring::machine {
 namespace {
@@ -68,14 +69,31 @@ std::vector<fs::path> unit_files(const fs::path& root) {
 
 bool has_tcp(const config::Config& config) { return !config.is_plain() || config.listen_socket.empty(); }
 
-bool is_any(const IpAddress& address) {
-  return address == IpAddress() || address == IpAddress::from_v4({0, 0, 0, 0});
+const IpAddress kAnyV4 = IpAddress::from_v4({0, 0, 0, 0});
+
+bool is_any(const IpAddress& address) { return address == IpAddress() || address == kAnyV4; }
+
+bool is_loopback(const IpAddress& address) {
+  static const proxies::Networks own = {*proxies::Network::parse("127.0.0.0/8"),
+                                        *proxies::Network::parse("::1")};
+  return proxies::is_in(own, address);
+}
+
+// Whether that is not where connections come, as far as the configuration says. Without listen.address they
+// come to node.address, or, where a router translates that, to a private one; to another address of this
+// machine only if something in front passes them on.
+bool is_elsewhere(const config::Config& config, const IpAddress& held) {
+  if (config.listen_address) return !is_any(*config.listen_address) && held != *config.listen_address;
+  const bool has_proxy = config.is_plain() || !config.trusted_proxies.empty();
+  if (is_any(held) || held == config.address || has_proxy) return false;
+  return is_loopback(held) || !proxies::is_private(held);
 }
 
 std::string name_of(const InheritedSocket& socket) {
   if (!socket.path.empty()) return socket.path;
-  return is_any(socket.address) ? fmt::format("port {}", socket.port)
-                                : fmt::format("port {} of {}", socket.port, socket.address.text());
+  if (socket.address == IpAddress()) return fmt::format("port {}", socket.port);
+  return fmt::format("port {} of {}", socket.port,
+                     socket.address == kAnyV4 ? "every IPv4 address" : socket.address.text());
 }
 
 }  // namespace
@@ -122,7 +140,8 @@ std::optional<health::Check> unfit(const config::Config& config, const std::stri
   return std::nullopt;
 }
 
-std::string listening_at(const config::Config& config, const std::vector<InheritedSocket>& held) {
+std::string listening_at(const config::Config& config, const std::vector<InheritedSocket>& held,
+                         std::optional<IpAddress> bound) {
   std::vector<std::string> all;
   for (const InheritedSocket& socket : held) all.push_back(name_of(socket) + ", held by tagring.socket");
   const auto is_held = [&](bool is_unix) {
@@ -131,24 +150,31 @@ std::string listening_at(const config::Config& config, const std::vector<Inherit
   };
   if (!config.listen_socket.empty() && !is_held(true)) all.push_back(config.listen_socket.string());
   if (has_tcp(config) && !is_held(false)) {
-    const IpAddress address = config.listen_address.value_or(IpAddress());
-    all.push_back(name_of({.number = -1, .address = address, .port = config.listen_port, .path = {}}));
+    const bool is_open = !bound && !config.listen_address;  // HttpServerOptions::or_any
+    const IpAddress address = bound.value_or(config.listen_address.value_or(config.address));
+    all.push_back(name_of({.number = -1, .address = address, .port = config.listen_port, .path = {}}) +
+                  (is_open ? ", or of all if this machine has not that" : ""));
   }
   return fmt::format("{}", fmt::join(all, "; "));
 }
 
 health::Check look_at_listening(const config::Config& config, const std::string& config_file,
-                                const std::vector<InheritedSocket>& held) {
+                                const std::vector<InheritedSocket>& held, std::optional<IpAddress> bound) {
   if (std::optional<health::Check> wrong = unfit(config, config_file, held)) return *std::move(wrong);
-  const std::string at = listening_at(config, held);
-  const IpAddress asked = config.listen_address.value_or(IpAddress());
-  const bool is_elsewhere = std::ranges::any_of(held, [&](const InheritedSocket& socket) {
-    return socket.path.empty() && !is_any(asked) && socket.address != asked;
+  const std::string at = listening_at(config, held, bound);
+  const bool is_wrong = std::ranges::any_of(held, [&](const InheritedSocket& socket) {
+    return socket.path.empty() && is_elsewhere(config, socket.address);
   });
-  if (is_elsewhere)
-    return health::bad("listen", fmt::format("{}: listen.address, {}, does not count", at, asked.text()),
-                       kAnotherStream);
-  return health::well("listen", at);
+  if (!is_wrong) return health::well("listen", at);
+  if (config.listen_address)
+    return health::bad(
+        "listen", fmt::format("{}: listen.address, {}, does not count", at, config.listen_address->text()),
+        kAnotherStream);
+  return health::bad(
+      "listen",
+      fmt::format("{}: what comes to node.address, {}, does not get there", at, config.address.text()),
+      fmt::format("{}; if something in front passes on to it, name it in listen.address, too",
+                  kAnotherStream));
 }
 
 }  // namespace tagring::machine

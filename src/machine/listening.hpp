@@ -9,6 +9,7 @@
 
 #include "config/config.hpp"
 #include "health/check.hpp"
+#include "http/ip.hpp"
 #include "machine/systemd.hpp"
 
 namespace tagring::machine {
@@ -23,11 +24,13 @@ namespace tagring::machine {
 [[nodiscard]] std::optional<health::Check> unfit(const config::Config& config, const std::string& config_file,
                                                  const std::vector<InheritedSocket>& held);
 
-// Ports and sockets, and who has them, for people.
-[[nodiscard]] std::string listening_at(const config::Config& config,
-                                       const std::vector<InheritedSocket>& held);
+// Ports and sockets, and who has them, for people. `bound` is the address to which a process of the node has
+// bound listen.port itself; before that, which one it will be may be open.
+[[nodiscard]] std::string listening_at(const config::Config& config, const std::vector<InheritedSocket>& held,
+                                       std::optional<IpAddress> bound = std::nullopt);
 // The same, and whether connections come where the configuration says that they do.
 [[nodiscard]] health::Check look_at_listening(const config::Config& config, const std::string& config_file,
-                                              const std::vector<InheritedSocket>& held);
+                                              const std::vector<InheritedSocket>& held,
+                                              std::optional<IpAddress> bound = std::nullopt);
 
 }  // namespace tagring::machine

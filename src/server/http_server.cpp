@@ -193,6 +193,7 @@ struct HttpServer::Impl : std::enable_shared_from_this<HttpServer::Impl> {
   const Executor control;
   Acceptor<Tcp> tcp;
   Acceptor<Local> local;
+  IpAddress address;  // of TCP, as the port
   std::uint16_t port = 0;
   asio::steady_timer pause;
   asio::steady_timer drained;
@@ -219,7 +220,9 @@ Result<void> HttpServer::Impl::open() {
     TRY_VOID(open_tcp(tcp, to_endpoint(options.bind_address, options.port), options.or_any));
   }
   error_code error;
-  port = tcp.local_endpoint(error).port();
+  const Tcp::endpoint bound = tcp.local_endpoint(error);
+  address = from_asio(bound.address());
+  port = bound.port();
   return {};
 }
 
@@ -420,6 +423,8 @@ HttpServer::~HttpServer() {
 }
 
 std::uint16_t HttpServer::port() const { return impl_->port; }
+
+IpAddress HttpServer::address() const { return impl_->address; }
 
 Result<void> HttpServer::take_certificate(const std::string& certificate_file, const std::string& key_file) {
   if (!impl_->current_tls()) return {};

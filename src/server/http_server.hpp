@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/task.hpp"
+#include "http/ip.hpp"
 #include "http/message.hpp"
 #include "proxies/networks.hpp"
 #include "server/http_server_options.hpp"
@@ -33,6 +34,8 @@ class HttpServer {
   HttpServer(const HttpServer&) = delete;
   HttpServer& operator=(const HttpServer&) = delete;
 
+  // Where it listens; all zero on a Unix socket. "::" is every address, 0.0.0.0 every one of IPv4.
+  [[nodiscard]] IpAddress address() const;
   [[nodiscard]] std::uint16_t port() const;
   // Uses that certificate and key, if it speaks TLS; connections that stand keep the old ones. On error
   // nothing changes.

@@ -87,6 +87,7 @@ def doctor_finds_what_is_wrong(network):
     check("each check has name, ok, detail, what_to_do", all(set(one) == {"name", "ok", "detail", "what_to_do"} for one in report["checks"]))
     check("it looks everywhere", {"configuration", "certificate", "dns", "disk", "permissions", "rings", "reachable", "clock", "proxy", "database"} <= set(checks), list(checks))
     check("another node has reached this one", f"https://{node_host(0)}:{network.port} reached" in checks["reachable"]["detail"], checks["reachable"])
+    check("it says where it has bound", checks["listen"]["detail"] == f"port {network.port} of {network.node_address(1)}", checks["listen"])
     shown = run(network, "doctor", "--config", network.config_file(1))
     check("for people, a line each", shown.returncode == 0 and shown.stdout.count("\n") >= len(checks) and "BAD" not in shown.stdout, shown.stdout)
 

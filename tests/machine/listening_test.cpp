@@ -5,6 +5,8 @@
 #include <fstream>
 #include <gmock/gmock.h>
 
+#include "proxies/networks.hpp"
+
 namespace tagring::machine {
 namespace {
 
@@ -44,6 +46,7 @@ class UnitsTest : public ::testing::Test {
     config::Config config;
     config.certificate = "tls.pem";
     config.listen_port = port;
+    config.address = *IpAddress::parse("192.0.2.1");
     return config;
   }
 
@@ -54,7 +57,7 @@ class UnitsTest : public ::testing::Test {
 
 TEST_F(UnitsTest, HoldNothingUnlessTheyAreEnabledForThisNode) {
   EXPECT_TRUE(held().empty());
-  EXPECT_EQ(look(at_port(8443)).detail, "port 8443");
+  EXPECT_EQ(look(at_port(8443)).detail, "port 8443 of 192.0.2.1, or of all if this machine has not that");
   enable();
   ASSERT_EQ(held().size(), 1U);
   EXPECT_EQ(held().front().port, 443);
@@ -95,6 +98,45 @@ TEST_F(UnitsTest, CountInPlaceOfTheAddress) {
   EXPECT_TRUE(look(config).ok);
 }
 
+// As one is left behind where a proxy was in front.
+TEST_F(UnitsTest, HaveAnAddressToWhichNobodyComes) {
+  enable();
+  config::Config config = at_port(443);
+  const auto look_at = [&](const std::string& stream) {
+    edit("[Socket]\nListenStream=\nListenStream=" + stream + "\n");
+    return look(config);
+  };
+  for (const char* elsewhere : {"127.0.0.1:443", "[::1]:443", "127.0.0.9:443", "198.51.100.7:443"})
+    EXPECT_FALSE(look_at(elsewhere).ok) << elsewhere;
+  EXPECT_EQ(
+      look_at("127.0.0.1:443").detail,
+      "port 443 of 127.0.0.1, held by tagring.socket: what comes to node.address, 192.0.2.1, does not get "
+      "there");
+  EXPECT_THAT(look_at("127.0.0.1:443").what_to_do, HasSubstr("name it in listen.address, too"));
+  EXPECT_TRUE(look_at("192.0.2.1:443").ok);
+  EXPECT_TRUE(look_at("10.0.0.5:443").ok) << "a router may translate the address";
+  EXPECT_EQ(look_at("0.0.0.0:443").detail, "port 443 of every IPv4 address, held by tagring.socket");
+  EXPECT_TRUE(look_at("0.0.0.0:443").ok);
+  config.trusted_proxies = {*proxies::Network::parse("127.0.0.1")};
+  EXPECT_TRUE(look_at("127.0.0.1:443").ok) << "a proxy passes it on";
+  config.trusted_proxies.clear();
+  config.certificate.clear();
+  EXPECT_TRUE(look_at("127.0.0.1:443").ok) << "a proxy has the certificate";
+}
+
+TEST(Listening, IsSaidAsItIsBound) {
+  config::Config config;
+  config.certificate = "tls.pem";
+  config.listen_port = 443;
+  config.address = *IpAddress::parse("192.0.2.1");
+  EXPECT_EQ(listening_at(config, {}), "port 443 of 192.0.2.1, or of all if this machine has not that");
+  EXPECT_EQ(listening_at(config, {}, config.address), "port 443 of 192.0.2.1");
+  EXPECT_EQ(listening_at(config, {}, IpAddress::parse("0.0.0.0")), "port 443 of every IPv4 address");
+  EXPECT_EQ(listening_at(config, {}, IpAddress()), "port 443");
+  config.listen_address = IpAddress::parse("127.0.0.1");
+  EXPECT_EQ(listening_at(config, {}), "port 443 of 127.0.0.1");
+}
+
 TEST_F(UnitsTest, HaveTheSocketOfAProxy) {
   enable();
   config::Config config;  // a proxy has the certificate
@@ -104,7 +146,8 @@ TEST_F(UnitsTest, HaveTheSocketOfAProxy) {
   edit("[Socket]\nListenStream=\nListenStream=/run/tagring/http.sock\n");
   EXPECT_EQ(look(config).detail, "/run/tagring/http.sock, held by tagring.socket");
   config.certificate = "tls.pem";
-  EXPECT_EQ(look(config).detail, "/run/tagring/http.sock, held by tagring.socket; port 443");
+  config.listen_address = IpAddress::parse("127.0.0.1");
+  EXPECT_EQ(look(config).detail, "/run/tagring/http.sock, held by tagring.socket; port 443 of 127.0.0.1");
 }
 
 TEST_F(UnitsTest, MayNotListenWhereANodeStandsBy) {

@@ -703,7 +703,7 @@ TEST_F(NetTest, WhereTheAddressIsNotOfThisMachineItListensOnAllIfItMay) {
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, ErrorCode::kUnavailable);
   options.or_any = true;
-  serve(options, echo);
+  EXPECT_EQ(serve(options, echo).address().text(), "0.0.0.0") << "as the doctor says it";
   const auto response = send(call("GET", "/"));
   ASSERT_TRUE(response) << response.error().message;
   EXPECT_EQ(response->status, 200);
