@@ -1,6 +1,7 @@
 #include "fasp/fasp_hashtags.hpp"
 
 #include <algorithm>
+#include <fmt/format.h>
 
 #include "base/bytes.hpp"
 #include "base/counted.hpp"
@@ -12,6 +13,11 @@ namespace {
 constexpr std::string_view kTagAnnouncements = "/hashtag_subscription/v0/announcements";
 constexpr std::string_view kHashtags = "hashtags";
 constexpr std::string_view kHistory = "/history";
+
+// Ends a subscription, or gives a post up; proxies say the same of a server that is away.
+bool is_final(int status) {
+  return status == 400 || status == 404 || status == 410 || status == 413 || status == 422;
+}
 
 HttpResponse denied(std::string why) { return error_response({ErrorCode::kDenied, std::move(why)}); }
 
@@ -123,7 +129,14 @@ Task<Result<HttpResponse>> FaspHashtags::deliver(std::string inbox, std::string 
     gone.status = 410;
     co_return gone;
   }
-  co_return co_await servers_.call(host, "POST", std::string(kTagAnnouncements), std::move(body));
+  Result<HttpResponse> response =
+      co_await servers_.call(host, "POST", std::string(kTagAnnouncements), std::move(body));
+  if (!response || !is_final(response->status)) co_return response;
+  const Result<void> is_signed = servers_.check(host, *response);
+  if (is_signed) co_return response;
+  co_return fail(
+      response->status == 413 ? ErrorCode::kTooLarge : ErrorCode::kDenied,
+      fmt::format("unsigned answer with status {}: {}", response->status, is_signed.error().message));
 }
 
 }  // namespace tagring::fasp

@@ -46,7 +46,8 @@ class FaspHashtags {
   // The capability was switched off, or the server is removed: forgets its hashtags.
   [[nodiscard]] Task<Result<void>> forget(std::string host);
   // Sends an announcement (fediverse::make_fasp_hashtag_announcement). 410 if the server does not use the
-  // capability any more.
+  // capability any more. A 400, 404, 410 or 422 that the server has not signed is kDenied, such a 413
+  // kTooLarge.
   [[nodiscard]] Task<Result<HttpResponse>> deliver(std::string inbox, std::string body);
   // Where it takes announcements.
   [[nodiscard]] static std::string inbox_of(const FaspServer& server);

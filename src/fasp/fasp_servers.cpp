@@ -270,4 +270,10 @@ Task<Result<HttpResponse>> FaspServers::call(std::string host, std::string metho
   co_return response;
 }
 
+Result<void> FaspServers::check(const std::string& host, const HttpResponse& response) const {
+  const FaspServer* server = find(host);
+  if (server == nullptr) return fail(ErrorCode::kDenied, "this node is not registered with '" + host + "'");
+  return signatures::check_fasp_response(response, key_of(*server), clock_.wall_now(), kAgeMax);
+}
+
 }  // namespace tagring::fasp

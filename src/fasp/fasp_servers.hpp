@@ -76,6 +76,8 @@ class FaspServers {
   // other answers are values as they are.
   [[nodiscard]] Task<Result<HttpResponse>> call(std::string host, std::string method, std::string path,
                                                 std::string body);
+  // kDenied if that server has not signed the answer.
+  [[nodiscard]] Result<void> check(const std::string& host, const HttpResponse& response) const;
 
  private:
   Task<Result<std::string>> discover(std::string host);

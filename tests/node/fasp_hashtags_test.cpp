@@ -273,6 +273,23 @@ TEST_F(FaspHashtags, AnUnsignedAcknowledgementIsNone) {
   EXPECT_THAT(told(), ElementsAre("cats new 1"));
 }
 
+// A proxy's, while the server behind it is away.
+TEST_F(FaspHashtags, AnUnsignedAnswerEndsNoSubscriptionAndGivesNothingUp) {
+  put("cats");
+  const std::string url = peer.base() + "/hashtag_subscription/v0/announcements";
+  const auto signing = internet.answers[url];
+  for (const int status : {404, 410, 400, 413, 422}) {
+    internet.answers[url] = [status](const HttpCall&) { return with_status(status); };
+    publish(create_text(post));
+    EXPECT_THAT(rows("SELECT tag FROM followers"), ElementsAre("cats")) << status;
+    internet.answers[url] = signing;
+    peer.calls.clear();
+    settle(std::chrono::minutes(1));
+    EXPECT_THAT(told(), ElementsAre("cats new " + post.uri.substr(post.uri.rfind('/') + 1))) << status;
+    post.uri += "0";
+  }
+}
+
 TEST_F(FaspHashtags, AServerThatIsNotSubscribedAnyMoreSaysSo) {
   put("cats");
   peer.statuses["/hashtag_subscription/v0/announcements"] = 404;
