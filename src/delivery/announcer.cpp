@@ -58,6 +58,16 @@ Task<Result<void>> Announcer::load() {
   loading_ = true;
   std::uint64_t after = 0;
   Chosen chosen;
+  // What is queued below is sent while the rest is read, and moves them.
+  for (const auto& [destination, cursor] : cursors) {
+    Inbox& inbox = inbox_of(destination);
+    inbox.acknowledged = cursor.acknowledged;
+    if (cursor.gone_since) inbox.gone_since = instant_of(*cursor.gone_since);
+    inbox.refusing_since = instant_of(cursor.refusing_since);
+    inbox.refusals = cursor.refusals;
+    inbox.silent_days = cursor.silent_days;
+    inbox.silent_at = instant_of(cursor.silent_at);
+  }
   std::map<std::uint64_t, std::uint64_t> reached;  // by hash of the inbox
   for (const auto& [inbox, cursor] : cursors) reached[crypto::hash64(inbox)] = cursor.acknowledged;
   for (;;) {
@@ -84,18 +94,7 @@ Task<Result<void>> Announcer::load() {
          co_await store_.feed_start(clock_.wall_now() - SteadyDate::kBelievedAfter));
   const bool is_doubted = last_seq_ > 0 && lately >= last_seq_;
   if (is_doubted) date_.doubt();
-  // Followers are lost by these: by a date that is doubted they begin anew.
-  const auto since = [&](WallTime time) { return is_doubted ? clock_.now() : instant_of(time); };
-  for (const auto& [destination, cursor] : cursors) {
-    Inbox& inbox = inbox_of(destination);
-    inbox.acknowledged = cursor.acknowledged;
-    if (cursor.gone_since) inbox.gone_since = since(*cursor.gone_since);
-    inbox.refusing_since = since(cursor.refusing_since);
-    inbox.refusals = cursor.refusals;
-    inbox.silent_days = cursor.silent_days;
-    inbox.silent_at = instant_of(cursor.silent_at);
-    if (is_doubted && (cursor.gone_since || cursor.refusals > 0)) moved_.insert(destination);
-  }
+  if (is_doubted) begin_anew();
   tell_otherwise(chosen);
   // Hashtag by hashtag it would be decided otherwise than it was of all together.
   for (auto& [destination, inbox] : inboxes_) {
@@ -103,6 +102,16 @@ Task<Result<void>> Announcer::load() {
   }
   loading_ = false;
   co_return Result<void>();
+}
+
+// Followers are lost by these times, which are doubted.
+void Announcer::begin_anew() {
+  for (auto& [destination, inbox] : inboxes_) {
+    if (!inbox.gone_since && inbox.refusals == 0) continue;
+    if (inbox.gone_since) inbox.gone_since = clock_.now();
+    inbox.refusing_since = clock_.now();
+    moved_.insert(destination);
+  }
 }
 
 void Announcer::start() { tasks_.spawn("announcer", upkeep()); }

@@ -152,6 +152,7 @@ class Announcer {
     // Whether it was told; nothing: that is not decided, or it may have been.
     [[nodiscard]] std::optional<bool> told() const { return noted || !done ? noted : true; }
   };
+  void begin_anew();
   void queue(const Item& item, const Past* past, To to);
   // To people and FASP servers on that host, as far as its author and the administrator are concerned, who
   // may have decided otherwise since it was queued.

@@ -352,6 +352,26 @@ TEST_F(FaspHashtags, TheAdministratorSeesWhatAServerDoesNotTake) {
   EXPECT_THAT(rows("SELECT tag FROM followers"), ElementsAre("cats"));
 }
 
+TEST_F(FaspHashtags, WhatIsTakenWhileTheNodeStartsCounts) {
+  put("cats");
+  peer.statuses["/hashtag_subscription/v0/announcements"] = 500;
+  publish(create_text(post));
+  run(stores->database->write([](sql::Connection& db) {
+    return db.execute(
+        "INSERT INTO inboxes(inbox, acknowledged, silent_days)"
+        " SELECT DISTINCT inbox, 0, 31 FROM followers WHERE true"
+        " ON CONFLICT(inbox) DO UPDATE SET silent_days = 31");
+  })).value();
+  peer.statuses.clear();
+  peer.calls.clear();
+  database_pause = Duration(20);
+  start(config());
+  database_pause = Duration::zero();
+  settle();
+  EXPECT_THAT(told(), ElementsAre("cats new 1"));
+  EXPECT_THAT(control("/doctor").body, testing::Not(HasSubstr("FASP server social.example")));
+}
+
 TEST_F(FaspHashtags, IsInNoCollectionOfFollowers) {
   put("cats");
   EXPECT_THAT(rows("SELECT collection FROM partials"), IsEmpty());
