@@ -432,7 +432,11 @@ void Announcer::forget_left() {
     auto& [destination, inbox] = *entry;
     const bool is_left = followers_.tags_at(destination) == 0 && inbox.waiting.empty();
     if (!is_left) inbox.left.reset();
-    if (is_left && !inbox.left) inbox.left = clock_.now();
+    if (is_left && !inbox.left) {
+      inbox.left = clock_.now();
+      inbox.silent_days = 0;
+      inbox.missed.reset();
+    }
     bool is_gone = inbox.left && clock_.now() - *inbox.left >= kForgetAfter;
     if (is_gone && !busy) busy = lanes();
     is_gone = is_gone && !busy->contains(destination);

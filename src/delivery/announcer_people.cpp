@@ -436,11 +436,12 @@ Task<queues::BatchLanes<Announcer::Item>::Outcome> Announcer::send_to_fasp_serve
   co_return outcome;
 }
 
-// Of others the days are not counted on.
+// Of others the days are not counted on; of who is not subscribed any more they mean nothing.
 std::map<std::string, unsigned> Announcer::silent() const {
   std::map<std::string, unsigned> found;
   for (const auto& [destination, inbox] : inboxes_) {
-    if (inbox.silent_days > kSilentDaysMax) found.emplace(destination, inbox.silent_days);
+    if (inbox.silent_days > kSilentDaysMax && followers_.tags_at(destination) > 0)
+      found.emplace(destination, inbox.silent_days);
   }
   return found;
 }

@@ -225,11 +225,32 @@ TEST_F(AnnouncerFaspTest, AServerThatIsSilentForAMonthKeepsItsSubscriptionsAndIs
   EXPECT_GT(now->lanes().at(kServer).failures, 0U);
   restart();
   EXPECT_THAT(now->silent(), ElementsAre(testing::Key(kServer)));
+  followers.remove("cats"_tag, kServer + "/server");
+  followers.remove("dogs"_tag, kServer + "/server");
+  EXPECT_THAT(now->silent(), IsEmpty()) << "nothing is owed to it";
+  follow("cats"_tag);
   server.status = 204;
   loop.run_for(minutes(20));
   EXPECT_THAT(now->silent(), IsEmpty());
   EXPECT_THAT(server.told["cats"], SizeIs(3));
   EXPECT_TRUE(now->idle());
+}
+
+TEST_F(AnnouncerFaspTest, WhoSubscribesAnewIsNotSilentForWhatWasBefore) {
+  server.status = 503;
+  enter("cats"_tag, 1);
+  loop.run_for(seconds(10));
+  finish(now->stop());
+  Store::Cursors cursors;
+  cursors[kServer].acknowledged = now->last_seq();
+  cursors[kServer].silent_days = Announcer::kSilentDaysMax + 1;
+  run(stores->relay.advance(cursors, {})).value();
+  restart();
+  ASSERT_THAT(now->silent(), ElementsAre(testing::Key(kServer)));
+  for (const Tag& tag : {"cats"_tag, "dogs"_tag}) followers.remove(tag, kServer + "/server");
+  loop.run_for(minutes(5));
+  follow("cats"_tag);
+  EXPECT_THAT(now->silent(), IsEmpty());
 }
 
 }  // namespace
