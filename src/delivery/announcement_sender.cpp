@@ -37,6 +37,13 @@ bool is_unacceptable(const Result<HttpResponse>& response) {
   return response && (response->status == 400 || response->status == 413 || response->status == 422);
 }
 
+// So may what the server, or a proxy before it (kTooLarge), says of a smaller one. Who is not there, or asks
+// for a pause, or refuses whoever asks, says nothing of what was asked.
+bool may_take_less(const Result<HttpResponse>& response) {
+  if (!response) return response.error().code == ErrorCode::kTooLarge;
+  return is_unacceptable(response) || (response->status >= 500 && response->status != 503);
+}
+
 // Of each post the last that is to be said, in that order; nothing new of authors who have not agreed.
 Announcements last_words(const Announcements& items) {
   std::map<std::string_view, std::uint64_t> last;  // by URI
@@ -230,7 +237,7 @@ Task<AnnouncementSender::ToldFasp> AnnouncementSender::send_to_fasp_server(std::
     const bool fits =
         part.size() < most && (part.empty() || part.front()->entry.event.op == item->entry.event.op);
     if (fits) uris.push_back(item->entry.event.uri);
-    (fits ? part : sent.again).push_back(std::move(item));
+    (fits ? part : sent.left).push_back(std::move(item));
   }
   if (part.empty()) co_return sent;
   sent.tried = part.size();
@@ -244,17 +251,18 @@ Task<AnnouncementSender::ToldFasp> AnnouncementSender::send_to_fasp_server(std::
   }
   sent.because = federation::why_not(response);
   sent.told = is_unacceptable(response) ? Told::kRefused : Told::kAgain;
+  sent.divides = may_take_less(response);
   // It may have subscribed again meanwhile.
   if (federation::is_gone(response) && followers_.asked(tag, inbox) == asked) {
     log_.info("fasp_server_not_subscribed", {{"inbox", inbox}, {"hashtag", tag.canonical()}});
     observer_.lost_follower(tag, inbox);
     sent.told = Told::kGone;
-    sent.again.clear();
+    sent.left.clear();
   } else if (sent.told == Told::kRefused && part.size() == 1) {
     log_.info("fasp_server_refuses_post",
               {{"inbox", inbox}, {"hashtag", tag.canonical()}, {"uri", uris.front()}, {"why", sent.because}});
   } else {
-    std::ranges::move(part, std::back_inserter(sent.again));
+    sent.failed = std::move(part);
   }
   co_return sent;
 }

@@ -62,12 +62,14 @@ class AnnouncementSender {
   struct ToldFasp {
     Told told = Told::kNobody;  // or there is nothing to tell
     std::string because = {};
-    std::size_t tried = 0;     // posts of the request
-    Announcements again = {};  // in the order in which they are to be tried, those of the request last
+    std::size_t tried = 0;      // posts of the request
+    bool divides = false;       // not taken, and a smaller request may be
+    Announcements left = {};    // not of the request, in the order in which they came
+    Announcements failed = {};  // of the request, to be tried again
   };
-  // One request to a server that uses this node as a FASP, about `most` of these at most, which are all of
-  // that hashtag: of each post the last that is to be said. What is refused as it is (kRefused) may be taken
-  // in parts, down to a single post. A server that is not subscribed is reported to the observer.
+  // One request to a server that uses this node as a FASP, about the first `most` of these at most, which are
+  // all of that hashtag: of each post the last that is to be said. What is refused as it is (kRefused) may be
+  // taken in parts, down to a single post. A server that is not subscribed is reported to the observer.
   [[nodiscard]] Task<ToldFasp> send_to_fasp_server(std::string inbox, Tag tag, Announcements items,
                                                    std::size_t most);
 

@@ -414,7 +414,7 @@ Task<queues::BatchLanes<Announcer::Item>::Outcome> Announcer::send_to_fasp_serve
   if (given_up > 0)
     log_.warn("fasp_server_not_told", {{"inbox", inbox}, {"hashtag", hashtag}, {"posts", given_up}});
   std::erase_if(items, [&](const Item& item) { return !may_still_go(item->entry.event, host_of(inbox)); });
-  auto [told, because, tried, again] =
+  auto [told, because, tried, divides, left, failed] =
       co_await sender_.send_to_fasp_server(inbox, Tag::from_canonical(hashtag), std::move(items), most);
   using enum AnnouncementSender::Told;
   if (told == kAgain) {
@@ -424,14 +424,16 @@ Task<queues::BatchLanes<Announcer::Item>::Outcome> Announcer::send_to_fasp_serve
   }
   if (told == kTaken) delivered_ += tried;
   Inbox& state = inboxes_[inbox];
-  const std::set<Item> left(again.begin(), again.end());
+  std::set<Item> waiting(left.begin(), left.end());
+  waiting.insert(failed.begin(), failed.end());
   for (const Item& item : all) {
     const std::uint64_t seq = item->entry.seq;
-    if (left.contains(item)) continue;
+    if (waiting.contains(item)) continue;
     settle(inbox, state, seq);
     if (state.acknowledged < seq) note(state, seq, true);
   }
-  queues::BatchLanes<Item>::Outcome outcome{std::move(again), tried, told == kTaken, {}};
+  queues::BatchLanes<Item>::Outcome outcome{std::move(left), std::move(failed), tried,
+                                            told == kTaken,  divides,           {}};
   if (told == kAgain) outcome.why = std::move(because);
   co_return outcome;
 }

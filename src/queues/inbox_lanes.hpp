@@ -49,6 +49,8 @@ class InboxLanes {
     std::optional<Duration> later{};
     // Else there was nothing to send, which says nothing of the inbox either.
     bool sent = true;
+    // Not done; but what waits in the thread besides need not wait for that.
+    bool soon = false;
   };
   using Send = std::function<Task<Outcome>(std::string inbox, Item item)>;
 
@@ -82,6 +84,18 @@ class InboxLanes {
     } else {
       tasks_.spawn("inbox", drive(inbox));
     }
+  }
+
+  // What waits in that thread after a failure need wait only so long from now, unless the inbox is down, or
+  // its host has asked for a pause.
+  void hasten(const std::string& inbox, const std::string& thread, Duration wait = {}) {
+    const auto box = inboxes_.find(inbox);
+    if (box == inboxes_.end()) return;
+    const auto turn = box->second.turns.find(thread);
+    if (turn == box->second.turns.end()) return;
+    Thread& lane = box->second.threads[turn->second];
+    lane.next = std::min(lane.next, std::max(lane.rest, clock_.now() + wait));
+    box->second.alarm->ring();
   }
 
   // Takes back what waits for an inbox in a thread and `fits`: whether all of that was sent never, or may
@@ -295,6 +309,7 @@ class InboxLanes {
       } else {
         note_failure(box, lane, begun);
         box.reason = std::move(outcome.why);
+        if (outcome.soon) lane.next = clock_.now();
       }
     }
     leave(box, turn);

@@ -1,4 +1,5 @@
 // What servers are told that use the node as a FASP, when, and how often.
+#include <algorithm>
 #include <fmt/format.h>
 #include <set>
 
@@ -38,6 +39,7 @@ class FaspServer final : public SilentObserver {
     if (!retry_after.empty()) response.headers.add("Retry-After", retry_after);
     if (hosts != nullptr) hosts->note(host_of(inbox), "POST", response);
     meanwhile();
+    sizes[tag].push_back(uris.size());
     if (response.status == 204) told[tag].insert(told[tag].end(), uris.begin(), uris.end());
     co_return response;
   }
@@ -49,8 +51,9 @@ class FaspServer final : public SilentObserver {
   std::function<void()> meanwhile = [] {};
   std::map<std::string, std::vector<std::string>> told;  // by hashtag: URIs
   std::size_t requests = 0;
-  std::size_t largest = 0;     // URIs of one of them
-  std::set<std::string> lost;  // hashtags
+  std::size_t largest = 0;                                // URIs of one of them
+  std::map<std::string, std::vector<std::size_t>> sizes;  // by hashtag: of each
+  std::set<std::string> lost;                             // hashtags
 };
 
 class AnnouncerFaspTest : public RoleTest {
@@ -166,6 +169,36 @@ TEST_F(AnnouncerFaspTest, APostThatTheServerDoesNotTakeIsFoundAmongTheOthers) {
   EXPECT_THAT(server.told["cats"], SizeIs(118));
   EXPECT_TRUE(now->idle()) << "they are not sent again";
   EXPECT_LT(server.requests, 60U);
+}
+
+TEST_F(AnnouncerFaspTest, OnlyWhatMayBeTooMuchGoesInParts) {
+  for (const int status : {401, 403, 429, 503, 500, 502}) {
+    server.sizes.clear();
+    server.statuses["cats"] = status;
+    enter("cats"_tag, 10);
+    loop.run_for(minutes(1));
+    const std::vector<std::size_t>& sizes = server.sizes["cats"];
+    ASSERT_GT(sizes.size(), 1U) << status;
+    const bool divides = status == 500 || status == 502;
+    EXPECT_EQ(std::ranges::min(sizes) < 10, divides) << status;
+    server.statuses.clear();
+    loop.run_for(minutes(10));
+    ASSERT_TRUE(now->idle()) << status;
+  }
+}
+
+TEST_F(AnnouncerFaspTest, APostIsNotNewAfterItsEndThoughItFailedBefore) {
+  server.statuses["cats"] = 500;
+  enter("cats"_tag, 2);
+  loop.run_for(minutes(5));
+  const std::string uri = "https://author.example/cats/1";
+  const TagEvent end{"cats"_tag, Op::kRemove, uri, "https://author.example/u", clock.wall_now(), true};
+  const auto accepted = run(stores->relay.accept({end}, 0));
+  now->push({accepted->at(0).feed_seq, end});
+  server.statuses.clear();
+  loop.run_for(minutes(20));
+  EXPECT_THAT(server.told["cats"], testing::UnorderedElementsAre(uri, "https://author.example/cats/2"));
+  EXPECT_TRUE(now->idle());
 }
 
 TEST_F(AnnouncerFaspTest, WhoIsNotSubscribedToAHashtagKeepsTheOthers) {

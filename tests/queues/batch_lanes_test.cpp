@@ -43,12 +43,15 @@ class BatchLanesTest : public testing::Test {
     co_await clock.sleep_until(end);
     const auto is_bad = [this](const std::string& item) { return failing.contains(item); };
     const bool fails = down || failing.contains(thread) || std::ranges::any_of(part, is_bad);
+    Lanes::Outcome outcome{.left = std::move(items), .tried = count, .taken = !fails};
     if (fails) {
-      items.insert(items.end(), part.begin(), part.end());
+      outcome.failed = part;
+      outcome.divides = !down;
+      outcome.why = "it fails";
     } else {
       taken.insert(part.begin(), part.end());
     }
-    co_return Lanes::Outcome{std::move(items), count, !fails, fails ? "it fails" : ""};
+    co_return outcome;
   }
   void push(const std::string& thread, int count) {
     for (int i = 0; i < count; ++i) lanes.push(kBatches, thread, fmt::format("{} {}", thread, i));
@@ -103,14 +106,57 @@ TEST_F(BatchLanesTest, AThreadThatFailsHoldsUpNoOther) {
 }
 
 TEST_F(BatchLanesTest, WhatIsNeverTakenHoldsUpNothingElseOfItsThread) {
-  failing = {"cats 2", "cats 11"};
-  push("cats", 20);
-  run(hours(1));
-  EXPECT_THAT(taken, SizeIs(18));
-  EXPECT_EQ(lanes.size(), 2U);
+  for (int i = 0; i < 10; ++i) failing.insert(fmt::format("cats {}", 3 * i));
+  push("cats", 40);
+  run(minutes(2));
+  EXPECT_THAT(taken, SizeIs(30));
+  EXPECT_EQ(lanes.size(), 10U);
+  requests.clear();
+  run(hours(3));
+  EXPECT_LT(requests.size(), 50U) << "each ten minutes, more or less";
+  for (int i = 0; i < 5; ++i) {
+    const std::string item = fmt::format("new {}", i);
+    lanes.push(kBatches, "cats", item);
+    run(seconds(4));
+    EXPECT_THAT(taken, Contains(item));
+    run(minutes(20 * i));
+  }
+}
+
+TEST_F(BatchLanesTest, WhatComesWhileSomethingFailsForTheManiethTimeDoesNotWaitForIt) {
+  failing = {"cats 0"};
+  push("cats", 1);
+  run(hours(2));
+  const std::size_t before = requests.size();
+  while (requests.size() == before) run(Duration(2));
   lanes.push(kBatches, "cats", "new");
-  run(hours(1));
+  run(seconds(1));
   EXPECT_THAT(taken, Contains("new"));
+}
+
+TEST_F(BatchLanesTest, NothingNewGoesPastAnInboxThatIsDown) {
+  for (const char* thread : {"cats", "dogs", "birds"}) {
+    failing.insert(thread);
+    push(thread, 1);
+  }
+  run(hours(3));
+  requests.clear();
+  for (int i = 0; i < 180; ++i) {
+    lanes.push(kBatches, "cats", fmt::format("new {}", i));
+    run(seconds(10));
+  }
+  EXPECT_LT(requests.size(), 10U);
+}
+
+TEST_F(BatchLanesTest, WhereNothingIsAnsweredRequestsDoNotGetSmaller) {
+  down = true;
+  push("cats", 8);
+  run(minutes(10));
+  requests.clear();
+  down = false;
+  run(minutes(20));
+  EXPECT_THAT(requests, SizeIs(2));
+  EXPECT_THAT(taken, SizeIs(8));
 }
 
 TEST_F(BatchLanesTest, AnInboxThatIsDownIsTriedLessAndLessOftenByOneThreadAtATime) {
