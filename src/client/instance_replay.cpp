@@ -99,7 +99,7 @@ int begin(const InstanceReplayOptions& options) {
     const auto seconds = seconds_in(age);
     if (!seconds) {
       return report(
-          {ErrorCode::kInvalid, "--max-age is a number of hours, days or weeks, or forever: 12h, 14d, 2w"});
+          {ErrorCode::kInvalid, "--max-age is a number of hours, days or weeks, or forever: 96h, 14d, 2w"});
     }
     body["max_age_s"] = *seconds;
   }
@@ -196,8 +196,8 @@ void add_instance_replay(CLI::App& instance, int& status) {
   replay->add_option(
       "--max-age", options->max_age,
       "How long the instance keeps posts of others, such as 14d, or forever: older ones it would "
-      "let go at once. Mastodon: Administration > Server settings > Content retention. No more "
-      "than publish.replay_max_age_days. On a terminal it is asked for");
+      "let go at once. Mastodon: Administration > Server settings > Content retention. No "
+      "further back than publish.replay_max_age_days. On a terminal it is asked for");
   replay
       ->add_option("--max-posts", options->max_posts,
                    "How many, the newest ones (publish.replay_max_posts, if it is not given)")

@@ -18,6 +18,7 @@ using storage::HistoryEntry;
 // A page that was read longer ago is read again: posts on it may have been removed.
 constexpr Duration kPageLifetime = std::chrono::minutes(1);
 constexpr Duration kLookEvery = std::chrono::seconds(10);
+constexpr std::string_view kTooOld = "posts were left out that had become older than the instance keeps them";
 constexpr unsigned kRefusalsMax = 20;  // in a row; then the instance wants none of it
 // A server that does not answer is asked again, so that no post is lost while this node is cut off itself.
 // Many replays may ask it so often at once: so long, too.
@@ -138,14 +139,12 @@ json::array Replayer::list() const {
 // --- the administrator -------------------------------------------------------------------------------------
 
 Task<Result<Replay>> Replayer::begin(Request request) {
-  const Duration age = request.age_max.value_or(limits_.age_max);
+  const Duration age = std::min(request.age_max.value_or(limits_.age_max), limits_.age_max);
   const std::uint64_t posts = request.posts_max.value_or(limits_.posts_max);
-  if (age > limits_.age_max || posts > limits_.posts_max) {
+  if (posts > limits_.posts_max) {
     co_return fail(
         ErrorCode::kTooLarge,
-        fmt::format("a replay goes back {} days and {} posts at most: publish.replay_max_age_days, "
-                    "publish.replay_max_posts",
-                    limits_.age_max / std::chrono::days(1), limits_.posts_max));
+        fmt::format("a replay sends {} posts at most: publish.replay_max_posts", limits_.posts_max));
   }
   if (request.per_minute == 0 || request.per_minute > kPerMinuteMax || age <= Duration::zero() ||
       posts == 0) {
@@ -176,6 +175,7 @@ Task<Result<Replay>> Replayer::begin(Request request) {
   replay.posts_max = posts;
   replay.per_minute = request.per_minute;
   replay.authors_per_day = request.authors_per_day;
+  CO_TRY_VOID(places_.check(replay));
   // Who begins anew does not begin a day anew.
   if (const auto former = replays_.find(key); former != replays_.end()) {
     replay.day = former->second.day;
@@ -318,8 +318,11 @@ Task<Result<Duration>> Replayer::send_next(Replay replay, Work* work) {
   // What has become too old meanwhile: an instance that keeps posts so long only would let it go at once.
   const WallTime oldest = clock_.wall_now() - (replay.started - replay.not_before);
   const std::uint64_t skipped = replay.skipped;
-  while (!work->posts.empty() && (work->posts.back().skip || work->posts.back().entry.published < oldest ||
-                                  sender_.is_kept_away(work->posts.back().entry, replay.host))) {
+  while (!work->posts.empty()) {
+    const auto& [entry, skip] = work->posts.back();
+    const bool is_too_old = !skip && entry.published < oldest;
+    if (!skip && !is_too_old && !sender_.is_kept_away(entry, replay.host)) break;
+    if (is_too_old) replay.reason = kTooOld;
     pass_over(replay, work);
   }
   // They are off the page, whenever the next one goes. On the disk neither they nor their number are noted

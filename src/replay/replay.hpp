@@ -52,7 +52,7 @@ class Replayer {
     std::string host;
     std::string tag;  // canonical
     bool newest_first = true;
-    std::optional<Duration> age_max;         // none: as Limits
+    std::optional<Duration> age_max;         // none, or more: as Limits
     std::optional<std::uint64_t> posts_max;  // none: as Limits
     std::uint32_t per_minute = kPerMinute;
     std::uint32_t authors_per_day = kAuthorsPerDay;  // 0: any number
@@ -76,7 +76,8 @@ class Replayer {
   [[nodiscard]] Task<void> stop();
 
   // Durable when it completes. kNotFound if the instance is not subscribed to the hashtag, kConflict if a
-  // replay of it is under way, kTooLarge beyond the limits, kInvalid for a rate that is none.
+  // replay of it is under way, kTooLarge for more posts than the limit, kInvalid for a rate that is none, or
+  // if all posts would be too old when the first ones go.
   [[nodiscard]] Task<Result<Replay>> begin(Request request);
   // kNotFound if no replay of it is under way.
   [[nodiscard]] Task<Result<void>> cancel(std::string host, std::string tag);

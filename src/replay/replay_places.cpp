@@ -27,6 +27,16 @@ WallTime ReplayPlaces::opens(const Replay& replay) const {
   return first + open_on_a_day(replay);
 }
 
+Result<void> ReplayPlaces::check(const Replay& replay) const {
+  const Duration age = replay.started - replay.not_before;
+  if (replay.may_trend() || opens(replay) - replay.started < age) return {};
+  return fail(
+      ErrorCode::kInvalid,
+      fmt::format("the first ones would go at {}, when all posts are older than {} hours, so that none "
+                  "went: only a replay that may trend goes at once (--authors-per-day {} --may-trend)",
+                  to_rfc3339(opens(replay)), age / std::chrono::hours(1), kAuthorsOfATrend));
+}
+
 WallTime ReplayPlaces::opens_again(const Replay& replay) const {
   return authors_.today() + days(1) + open_on_a_day(replay);
 }

@@ -37,6 +37,8 @@ class ReplayPlaces {
 
   // From when on posts of it go, which may be past. One that may trend goes at any time.
   [[nodiscard]] WallTime opens(const Replay& replay) const;
+  // kInvalid if all its posts are too old by then.
+  [[nodiscard]] Result<void> check(const Replay& replay) const;
   // When its next day begins.
   [[nodiscard]] WallTime opens_again(const Replay& replay) const;
   // As people are told, why nothing of it goes however long it waits, as far as that is known; empty: it

@@ -270,8 +270,6 @@ TEST_F(Replaying, MoreThanTheNodeAllowsIsRefused) {
   start(tight);
   remember("cats", 1, 300);
   EXPECT_EQ(replay({{"max_posts", 101}}).status, 413);
-  EXPECT_EQ(replay({{"max_age_s", 11 * 86'400}}).status, 413);
-  EXPECT_EQ(replay({{"max_age_s", 9'000'000'000'000'000}}).status, 413);
   EXPECT_EQ(replay({{"max_posts", 0}}).status, 400);
   EXPECT_EQ(replay({{"max_age_s", -1}}).status, 400);
   EXPECT_EQ(replay({{"per_minute", 0}}).status, 400);
@@ -281,6 +279,24 @@ TEST_F(Replaying, MoreThanTheNodeAllowsIsRefused) {
   EXPECT_EQ(replay({{"per_minute", 600}}).status, 200);
   settle(minutes(1));
   EXPECT_EQ(announced(), from_to(1, 100));
+}
+
+TEST_F(Replaying, OfAnInstanceThatKeepsPostsForLongerThanTheNodeGoesBackThatIsNoFault) {
+  config::Config tight = config();
+  tight.replay_max_age_days = 2;
+  start(tight);
+  remember("cats", 1, 47);
+  remember("cats", 50, 60);
+  for (const std::int64_t kept : {365 * 86'400L, 9'000'000'000'000'000L}) {
+    internet.calls.clear();
+    const HttpResponse begun = replay({{"max_age_s", kept}, {"per_minute", 600}});
+    ASSERT_EQ(begun.status, 200);
+    const json::object answer = json::parse_object(begun.body).value();
+    const WallTime oldest = from_rfc3339(json::id_of(answer, "not_before")).value();
+    EXPECT_LT(loop.wall_now() - days(2) - oldest, seconds(5));
+    settle(minutes(1));
+    EXPECT_EQ(announced(), from_to(1, 47));
+  }
 }
 
 // [Mastodon, Vacuum::StatusesVacuum: what an instance does not keep it lets go at once]
@@ -897,6 +913,22 @@ TEST_F(Replaying, WhatIsTooOldWhenItsTurnComesIsLeftOut) {
   EXPECT_EQ(announced(), from_to(1, 4));
   EXPECT_EQ(state(), "done");
   EXPECT_EQ(progress().at("skipped").as_int64(), 16);
+  EXPECT_THAT(json::id_of(progress(), "reason"), HasSubstr("older than the instance keeps them"));
+}
+
+TEST_F(Replaying, WhatWouldAllBeTooOldWhenTheFirstOnesGoIsNotBegun) {
+  remember("cats", 1, 3);
+  for (const int kept : {12, 24, 48}) {
+    const HttpResponse refused = replay({{"max_age_s", kept * 3600}, {"authors_per_day", 4}});
+    EXPECT_EQ(refused.status, 400);
+    EXPECT_THAT(refused.body, HasSubstr(fmt::format("older than {} hours", kept)));
+    EXPECT_THAT(refused.body, HasSubstr("--authors-per-day 5 --may-trend"));
+  }
+  EXPECT_EQ(progress(), json::object());
+  EXPECT_EQ(replay({{"max_age_s", 12 * 3600}, {"authors_per_day", 5}}).status, 200);
+  settle(minutes(1));
+  EXPECT_EQ(announced(), from_to(1, 3)) << "who lets it trend need not wait";
+  EXPECT_EQ(replay({{"max_age_s", 72 * 3600}, {"authors_per_day", 4}}).status, 200);
 }
 
 // --- failures and restarts ---------------------------------------------------------------------------------
