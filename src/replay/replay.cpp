@@ -425,7 +425,7 @@ Task<Result<Duration>> Replayer::send_if_there_is_room(Replay replay, Outgoing p
 
 // Who waited for a place under another hashtag that is busy day by day would hold up all behind.
 Task<Result<Duration>> Replayer::wait_or_leave_out(Replay replay, ReplayPlaces::Lack lack, Work* work) {
-  if (lack.tag != replay.tag && !lack.why.empty()) {
+  if (lack.tag != replay.tag && !lack.why.empty() && places_.knows_all()) {
     replay.reason = "what it left out last is under another hashtag, too: " + lack.why;
     pass_over(replay, work);
     CO_TRY_VOID(co_await save(std::move(replay), {}));

@@ -55,6 +55,8 @@ class ReplayPlaces {
     std::string why;
   };
   [[nodiscard]] std::optional<Lack> lack(const Replay& replay, const Outgoing& post) const;
+  // If not, the lack is of what this node can remember, under any hashtag, and ends within days.
+  [[nodiscard]] bool knows_all() const { return authors_.knows_all(); }
   // It is sent.
   void note(Replay& replay, const Outgoing& post);
   // After a restart.

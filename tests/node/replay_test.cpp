@@ -669,6 +669,35 @@ TEST_F(Replaying, LeavesOutWhatIsUnderABusyHashtagTooThoughTheInstanceDoesNotGet
   EXPECT_THAT(json::id_of(progress("dogs"), "reason"), HasSubstr("#pets has 4 authors a day by itself here"));
 }
 
+// Its author has a place under #cats, as who came live; of #pets nothing is known for days.
+TEST_F(Replaying, WhatIsUnderAnotherHashtagIsNotLostWhereTooMuchComesToRememberIt) {
+  const Author author = publish(31, {"cats", "pets"});
+  const PostText post{
+      .uri = "https://home31.example/notes/31", .author = author.id, .tags = {"cats", "pets"}};
+  internet.serve(post.uri, json::serialize(note_object(post)));
+  EXPECT_EQ(replay({{"authors_per_day", 4}, {"per_minute", 600}}).status, 200);
+  until(2, hours(17));
+  const auto came = [this](const std::string& tag, const std::string& uri, const std::string& by) {
+    return delivery::TagEvent{Tag::from_canonical(tag), delivery::Op::kAdd, uri, by, loop.wall_now(), true};
+  };
+  std::vector<delivery::TagEvent> events = {came("cats", "https://home31.example/notes/99", author.id)};
+  for (std::size_t i = 0; 3 * i < budget::DayAuthors::kMax; ++i)
+    events.push_back(came("birds", fmt::format("{}/1", host(1'000 + static_cast<int>(i))),
+                          fmt::format("{}/u", host(1'000 + static_cast<int>(i)))));
+  ASSERT_TRUE(run(stores->relay.accept(std::move(events), 0)));
+  start(config());
+  settle(minutes(1));
+  internet.calls.clear();
+  until(2, hours(20));
+  EXPECT_THAT(announced(), IsEmpty());
+  EXPECT_EQ(state(), "sending");
+  EXPECT_EQ(progress().at("skipped").as_int64(), 0);
+  EXPECT_THAT(json::id_of(progress(), "waits_for"), HasSubstr("more posts came in a day"));
+  until(5);
+  EXPECT_THAT(announced(), ElementsAre(31));
+  EXPECT_EQ(state(), "done");
+}
+
 // The first one of the day by a hashtag that the instance does get.
 TEST_F(Replaying, CountsALivePostThatComesWhileItLooksUpWhatTheInstanceGot) {
   for (const char* tag : {"dogs", "birds"}) subscribe(tag);
