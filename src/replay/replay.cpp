@@ -358,16 +358,15 @@ void Replayer::rest(const Key& key, Instant until, std::string why) {
 }
 
 Task<Result<Duration>> Replayer::wait_until_open(Replay replay) {
-  CO_TRY(std::string why, co_await places_.holds_up(replay));
+  CO_TRY(std::string why, co_await places_.waits_for(replay));
   if (current(replay) == nullptr) co_return Duration::zero();
-  const WallTime now = clock_.wall_now();
-  const WallTime then = places_.opens(replay);
-  if (why.empty()) {
-    why = then - now > std::chrono::days(1)
-              ? "it is to be seen first how many authors come by themselves in a day"
-              : "a day's posts go when most of who comes by themselves has come";
+  const Duration pause = places_.opens(replay) - clock_.wall_now();
+  rest({replay.host, replay.tag}, clock_.now() + pause, std::move(why));
+  // Its history could be read again. Of an inbox that failed nothing is known before it is tried.
+  if (is_set(replay.failing_since) && replay.day < day_of(replay.failing_since)) {
+    replay.failing_since = WallTime();
+    CO_TRY_VOID(co_await save(std::move(replay), {}));
   }
-  rest({replay.host, replay.tag}, clock_.now() + (then - now), std::move(why));
   co_return Duration::zero();
 }
 
@@ -418,6 +417,10 @@ Task<Result<Duration>> Replayer::send_if_there_is_room(Replay replay, Outgoing p
     CO_TRY_VOID(co_await end(key, ReplayState::kFailed, "the instance is not subscribed to it any more"));
     co_return Duration::zero();
   }
+  // Its server may have taken until midnight to answer: the next turn waits.
+  if (places_.opens(replay) > clock_.wall_now()) co_return Duration::zero();
+  // The post's server may have taken until midnight to answer: the next turn waits.
+  if (places_.opens(replay) > clock_.wall_now()) co_return Duration::zero();
   if (auto lack = places_.lack(replay, post))
     co_return co_await wait_or_leave_out(std::move(replay), *std::move(lack), work);
   co_return co_await deliver(std::move(replay), std::move(post), *std::move(recipient), work);

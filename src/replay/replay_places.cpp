@@ -61,6 +61,15 @@ Task<Result<std::string>> ReplayPlaces::holds_up(Replay replay) {
       "--authors-per-day (0: any number) and --may-trend";
 }
 
+Task<Result<std::string>> ReplayPlaces::waits_for(Replay replay) {
+  CO_TRY(std::string why, co_await holds_up(replay));
+  if (!why.empty()) co_return why;
+  why = opens(replay) - clock_.wall_now() > days(1)
+            ? "it is to be seen first how many authors come by themselves in a day"
+            : "a day's posts go when most of who comes by themselves has come";
+  co_return why;
+}
+
 Task<Result<bool>> ReplayPlaces::look_up(Replay replay, std::vector<std::string> tags,
                                          budget::DayAuthors::Got* got) {
   const std::set<std::string> ways = authors_.ways(tags);

@@ -44,6 +44,8 @@ class ReplayPlaces {
   // As people are told, why nothing of it goes however long it waits, as far as that is known; empty: it
   // does.
   [[nodiscard]] Task<Result<std::string>> holds_up(Replay replay);
+  // The same before it opens: that, or why it opens no earlier.
+  [[nodiscard]] Task<Result<std::string>> waits_for(Replay replay);
 
   // Finds out what the instance got. False if a live post has come meanwhile by a hashtag that was not asked
   // about.

@@ -830,6 +830,23 @@ TEST_F(Replaying, AsksTheServerOfAPostOnceForItsHashtags) {
   EXPECT_THAT(internet.sent_to(uri(1)), SizeIs(1));
 }
 
+TEST_F(Replaying, APostWhoseServerAnswersAfterMidnightWaitsForTheEvening) {
+  remember("cats", 1, 1);
+  inbox_answers(503);
+  EXPECT_EQ(replay({{"authors_per_day", 4}}).status, 200);
+  until(2, hours(24) - minutes(2));
+  internet.answers.clear();
+  internet.calls.clear();
+  internet.delays[uri(1)] = minutes(3);
+  start(config());  // and asks it once more
+  until(3, hours(17));
+  EXPECT_THAT(internet.sent_to(uri(1)), SizeIs(1));
+  EXPECT_THAT(announced(), IsEmpty());
+  internet.delays.clear();
+  until(3);
+  EXPECT_THAT(announced(), ElementsAre(1));
+}
+
 TEST_F(Replaying, AsksTheServerOfAPostThatHadToWaitForTheNextDayOnceMore) {
   remember("cats", 1, 5);
   EXPECT_EQ(replay({{"authors_per_day", 4}, {"per_minute", 600}}).status, 200);
@@ -1010,6 +1027,35 @@ TEST_F(Replaying, WhatOnlyWaitsForTomorrowIsNotSaidToFail) {
   settle(minutes(10));
   EXPECT_NE(json::id_of(progress(), "waits_until"), "");
   EXPECT_EQ(json::id_of(progress(), "failing_since"), "");
+}
+
+// Before the first ones go only the history is read, and nothing else can fail.
+TEST_F(Replaying, WhatWaitsForItsHourIsNotSaidToFailSinceItsHistoryCanBeRead) {
+  const auto change = [this](const char* sql) {
+    ASSERT_TRUE(run(stores->database->write([sql](sql::Connection& db) { return db.run(sql); })));
+  };
+  remember("cats", 1, 2);
+  EXPECT_EQ(replay({{"authors_per_day", 4}}).status, 200);
+  settle(minutes(1));
+  change("UPDATE replay_pages SET page = page + 100");
+  start(config());
+  settle(minutes(1));
+  EXPECT_NE(json::id_of(progress(), "failing_since"), "");
+  change("UPDATE replay_pages SET page = page - 100");
+  settle(minutes(20));
+  EXPECT_NE(json::id_of(progress(), "waits_until"), "");
+  EXPECT_EQ(json::id_of(progress(), "failing_since"), "");
+}
+
+TEST_F(Replaying, AnInboxThatFailsForAWeekOfEveningsIsGivenUp) {
+  remember("cats", 1, 2);
+  inbox_answers(500);
+  EXPECT_EQ(replay({{"authors_per_day", 4}}).status, 200);
+  until(4, hours(12));
+  EXPECT_NE(json::id_of(progress(), "failing_since"), "");
+  EXPECT_EQ(state(), "sending");
+  until(9, hours(20));
+  EXPECT_EQ(state(), "failed");
 }
 
 TEST_F(Replaying, AnInboxThatAsksForAPauseIsLeftAloneForThatLong) {
