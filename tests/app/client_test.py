@@ -98,8 +98,9 @@ class Client(unittest.TestCase):
         self.addCleanup(self.server.server_close)
         self.addCleanup(self.server.shutdown)
 
-    def run_it(self, *arguments, code=0, **options):
-        done = subprocess.run([BINARY, *arguments, "--config", self.config], capture_output=True, text=True, timeout=60, **options)
+    # With nobody there to be asked, wherever the tests are run, unless it is said otherwise.
+    def run_it(self, *arguments, code=0, stdin=subprocess.DEVNULL, **options):
+        done = subprocess.run([BINARY, *arguments, "--config", self.config], capture_output=True, text=True, timeout=60, stdin=stdin, **options)
         self.assertEqual(done.returncode, code, done.stdout + done.stderr)
         return done.stdout + done.stderr
 
@@ -291,7 +292,7 @@ class Client(unittest.TestCase):
 
         self.run_it("instance", "replay", "social.example", "cats", "--max-age", "14d")
         self.assertFalse(wish())
-        self.run_it(*many, stdin=subprocess.DEVNULL)
+        self.run_it(*many)
         self.assertFalse(wish())
         self.run_it(*many, "--may-trend")
         self.assertTrue(wish())
@@ -310,7 +311,7 @@ class Client(unittest.TestCase):
         def wish():
             return self.server.asked[-1][1].get("max_age_s")
 
-        self.run_it(*command, stdin=subprocess.DEVNULL)
+        self.run_it(*command)
         self.assertIsNone(wish())  # the node asks for it
         for given, seconds in (("14d", 14 * 86_400), ("forever", 0)):
             self.assertIn("the first ones go at 2026-11-03T18:00:00Z", self.run_it(*command, "--max-age", given))
