@@ -174,6 +174,18 @@ Task<Result<void>> Announcer::hand_on(Tag tag, std::uint64_t after) {
   co_return Result<void>();
 }
 
+Task<Result<std::uint64_t>> Announcer::handed_from() {
+  if (!date_.is_believed()) co_return 0U;
+  CO_TRY(std::uint64_t from, co_await store_.feed_start(clock_.wall_now() - kHandedFor));
+  const auto lanes = lanes_.status();
+  for (const auto& [inbox, state] : inboxes_) {
+    if (!state.late.empty()) from = std::min(from, *state.late.begin() - 1);
+    const auto lane = lanes.find(inbox);
+    if (lane != lanes.end() && lane->second.failures > 0) from = std::min(from, state.acknowledged);
+  }
+  co_return from;
+}
+
 Announcer::Said Announcer::said_by(const TagEvent& event) {
   const std::string copy = event.is_edit() ? event.signed_copy : std::string();
   return {event.tag, event.uri, event.op, event.changed, copy.substr(0, copy.find(' '))};

@@ -48,6 +48,10 @@ class Announcer {
   // This node relays the tag no more: what it took as a relay after that place in the feed is handed to those
   // who do. Durable when it completes.
   [[nodiscard]] Task<Result<void>> hand_on(Tag tag, std::uint64_t after);
+  // After that place in the feed it is for those who own its hashtags now: what came within kHandedFor, and
+  // what nodes do not take before that. All of it while the date is in doubt.
+  static constexpr Duration kHandedFor = std::chrono::hours(24);
+  [[nodiscard]] Task<Result<std::uint64_t>> handed_from();
   // What was pushed to people only is for this node to relay all the same. Nothing of anything else.
   [[nodiscard]] Task<Result<void>> tell_nodes(const TagEvent& event);
   // Nothing up to that place in the feed waits for the inbox.

@@ -21,6 +21,8 @@ class Feed {
   [[nodiscard]] Task<Result<std::vector<TagEvent>>> news_of(std::vector<TagEvent> events) {
     return store_.news_of(std::move(events));
   }
+  // After that place it is for new owners: Announcer::handed_from().
+  [[nodiscard]] Task<Result<std::uint64_t>> handed_from() { return announcer_.handed_from(); }
   // Writes what is news, and passes it on: to that many replicas on the storage ring, and to followers. How
   // many were news. Durable when it completes.
   [[nodiscard]] Task<Result<std::size_t>> take(std::vector<TagEvent> events, unsigned storage_replicas,

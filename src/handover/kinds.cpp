@@ -91,8 +91,12 @@ Task<Result<void>> FollowersKind::absorb(Request* request, std::string /*origin*
 // --- feed --------------------------------------------------------------------------------------------------
 
 Task<Result<json::object>> FeedKind::page(Request request) {
+  std::uint64_t after = feed_place(request);
+  if (request.after.empty()) {
+    CO_TRY(after, co_await feed_.handed_from());
+  }
   CO_TRY(const std::vector<delivery::FeedEntry> entries,
-         co_await store_.feed_of_segment(request.segment, feed_place(request), page_size()));
+         co_await store_.feed_of_segment(request.segment, after, page_size()));
   co_return json::object{{"items", delivery::to_json(entries)}};
 }
 

@@ -134,7 +134,10 @@ Task<void> ReassignQueue::write(std::uint64_t version) {
 }
 
 Task<bool> ReassignQueue::feed(Segment keys) {
-  std::uint64_t after = 0;
+  Result<std::uint64_t> from = 0;
+  if (options_.feed_from) from = co_await options_.feed_from();
+  if (!from) co_return false;
+  std::uint64_t after = *from;
   for (;;) {
     const auto page = co_await store_.feed_of_segment(keys, after, options_.rows);
     if (!page || page->empty()) co_return page.has_value();

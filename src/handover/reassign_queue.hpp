@@ -6,6 +6,7 @@
 // a node that dies and comes back to a smaller place still knows.
 #pragma once
 
+#include <functional>
 #include <map>
 
 #include "base/json.hpp"
@@ -28,6 +29,8 @@ class ReassignQueue {
     std::function<Task<Result<void>>(std::string)> save;  // none: nothing outlives the process
     std::size_t rows = 1'000;                             // read, and owed, at once
     std::string host = {};  // the node's own: of posts there, or above, others believe what it says
+    // After which place the feed is owed; none: all of it.
+    std::function<Task<Result<std::uint64_t>>()> feed_from = {};
   };
 
   ReassignQueue(delivery::Store& store, storage::Disputes& disputes, delivery::OwnerQueue& outbox,

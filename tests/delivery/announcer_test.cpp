@@ -916,6 +916,26 @@ TEST_F(AnnouncerTest, AnInboxThatIsGoneForAnHourIsReported) {
   EXPECT_THAT(lost.inboxes, ElementsAre(kNode));
 }
 
+TEST_F(AnnouncerTest, TheFeedIsForNewOwnersForADayAndLongerWhereANodeDoesNotTakeIt) {
+  announcer.start();
+  take("https://author.example/1");
+  EXPECT_EQ(run(announcer.handed_from()).value(), 0U);
+  loop.run_for(days(2));
+  take("https://author.example/2");
+  EXPECT_THAT(run(stores->relay.feed(0, 10)).value(), SizeIs(2));
+  EXPECT_EQ(run(announcer.handed_from()).value(), 1U);
+  follow("cats"_tag, kNode, Via::kNode);
+  web.statuses[kNode] = 503;
+  take("https://author.example/3");
+  loop.run_for(days(2));
+  take("https://author.example/4");
+  EXPECT_LT(run(announcer.handed_from()).value(), 3U);
+  web.statuses.erase(kNode);
+  loop.run_for(std::chrono::hours(12));
+  EXPECT_TRUE(announcer.idle());
+  EXPECT_EQ(run(announcer.handed_from()).value(), 3U);
+}
+
 // What is old goes by the date; what is owed must outlive a clock that somebody sets wrong for a while.
 TEST_F(AnnouncerTest, AClockThatIsSetAheadForAMinuteTakesNothingWithIt) {
   announcer.start();

@@ -41,7 +41,8 @@ class ReassignQueueTest : public RoleTest {
                                saved,
                                [this](std::string text) { return save(std::move(text)); },
                                1'000,
-                               "tags.a.example"},
+                               "tags.a.example",
+                               [this] { return feed_from(); }},
         reads, runtime);
     queue->start(*rings);
   }
@@ -55,6 +56,7 @@ class ReassignQueueTest : public RoleTest {
     saved = std::move(text);
     co_return Result<void>();
   }
+  Task<Result<std::uint64_t>> feed_from() { co_return from; }
   void take_post() {
     const delivery::TagEvent event{
         "cats"_tag, delivery::Op::kAdd, "https://a.example/1", "https://a.example/u", clock.wall_now(), true};
@@ -73,6 +75,7 @@ class ReassignQueueTest : public RoleTest {
   ReadSegments reads{clock};
   std::string saved;
   bool disk_full = false;
+  std::uint64_t from = 0;
   std::unique_ptr<ReassignQueue> queue;
 };
 
@@ -83,6 +86,15 @@ TEST_F(ReassignQueueTest, WhatIsGivenUpGoesToItsOwner) {
   loop.run_for(std::chrono::minutes(1));
   EXPECT_THAT(owner.taken, testing::UnorderedElementsAre("relay cats", "storage cats"));
   EXPECT_THAT(saved, Not(HasSubstr(kKey.hex()))) << "it is owed no more";
+}
+
+TEST_F(ReassignQueueTest, WhatIsKeptOfTheFeedForOtherEndsIsNotOwed) {
+  take_post();
+  from = 1;
+  give_up(Ring::kRelay);
+  loop.run_for(std::chrono::minutes(1));
+  EXPECT_THAT(owner.taken, IsEmpty());
+  EXPECT_THAT(saved, Not(HasSubstr(kKey.hex())));
 }
 
 // The node of the post's server would be believed; others are not, and whom they tell looks at the post.
