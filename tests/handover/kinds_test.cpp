@@ -421,6 +421,47 @@ TEST(Pages, OfTheLongestIdsAreReadByWhoAsks) {
             most);
 }
 
+// --- the feed ----------------------------------------------------------------------------------------------
+
+class FeedKindTest : public KindsTest {
+ protected:
+  ~FeedKindTest() override {
+    finish(announcer.stop());
+    finish(owners.stop());
+  }
+  void take(const std::string& uri) {
+    ASSERT_TRUE(run(stores->relay.accept(
+        {{"cats"_tag, delivery::Op::kAdd, uri, "https://a.example/u", clock.wall_now(), true}}, 0)));
+  }
+
+  federation::Blocks blocks;
+  federation::RemoteKeys keys{budget, client, runtime};
+  federation::Authenticator authenticator{{}, {}, keys, runtime};
+  delivery::PartialCollections partials{{false, {}}, followers, identity, authenticator, observer, runtime};
+  delivery::AnnouncementSender sender{followers, partials, client, observer, runtime};
+  delivery::Announcer announcer{{}, stores->relay, followers, blocks, sender, runtime};
+  redundancy::RelayHints relays{1, clock, [](const Tag&) {}};
+  delivery::OwnerQueue owners{{}, stores->relay, {*rings, relays, hints}, client, observer, runtime};
+  delivery::Feed feed{stores->relay, owners, announcer, observer};
+  belief::PostChecker checker{{}, identity, blocks, origins, runtime};
+  belief::Doubts doubts{checker, runtime};
+  FeedKind kind{stores->relay, feed, doubts, 1, 2};
+};
+
+TEST_F(FeedKindTest, OfWhatIsKeptADayIsGivenPageByPage) {
+  take("https://a.example/1");
+  loop.run_for(std::chrono::hours(25));
+  for (int i = 2; i <= 4; ++i) take("https://a.example/" + std::to_string(i));
+  const json::array first = items_of(*run(kind.page(request(kCats))));
+  ASSERT_THAT(first, SizeIs(2));
+  EXPECT_EQ(first[0].at("uri"), "https://a.example/2");
+  Request next = request(kCats);
+  next.after = "3";
+  const json::array second = items_of(*run(kind.page(next)));
+  ASSERT_THAT(second, SizeIs(1));
+  EXPECT_EQ(second[0].at("uri"), "https://a.example/4");
+}
+
 // --- requests ----------------------------------------------------------------------------------------------
 
 TEST(Requests, AreReadAsTheyWereWritten) {
