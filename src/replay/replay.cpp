@@ -417,8 +417,6 @@ Task<Result<Duration>> Replayer::send_if_there_is_room(Replay replay, Outgoing p
     CO_TRY_VOID(co_await end(key, ReplayState::kFailed, "the instance is not subscribed to it any more"));
     co_return Duration::zero();
   }
-  // Its server may have taken until midnight to answer: the next turn waits.
-  if (places_.opens(replay) > clock_.wall_now()) co_return Duration::zero();
   // The post's server may have taken until midnight to answer: the next turn waits.
   if (places_.opens(replay) > clock_.wall_now()) co_return Duration::zero();
   if (auto lack = places_.lack(replay, post))
