@@ -450,6 +450,7 @@ TEST_F(NamesTest, EachAddressOfOnePrefixIsTried) {
   start_beside({});
   machine.found = {config().address, *IpAddress::parse("2001:db8:1::8"), *IpAddress::parse("2001:db8:1::9")};
   there = with_status(200, R"({"now": 1, "process": "another"})");
+  tried.clear();
   EXPECT_THAT(json::text_of(check("dns"), "what_to_do"),
               HasSubstr("its AAAA record 2001:db8:1::8 and its AAAA record 2001:db8:1::9"));
   EXPECT_THAT(tried, testing::ElementsAre("2001:db8:1::8", "2001:db8:1::9"));
@@ -505,8 +506,8 @@ TEST_F(NamesTest, OneNodeAloneIsNotBelieved) {
 }
 
 TEST_F(NamesTest, ThatItsOwnCertificateIsRefusedDoesNotMeanAnotherIsThere) {
-  start_beside({});
   machine.others = {health::bad("certificate", "expired", "renew it")};
+  start_beside({});
   there = fail(ErrorCode::kDenied, "certificate of n.example: certificate has expired");
   EXPECT_TRUE(check("dns").at("ok").as_bool());
   EXPECT_THAT(json::text_of(check("dns"), "what_to_do"), HasSubstr("when certificate and way in are well"));
