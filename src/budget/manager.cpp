@@ -11,11 +11,11 @@ namespace tagring::budget {
 namespace {
 
 constexpr std::array<std::string_view, kResources> kNames = {
-    "connections",  "arrivals",    "bodies",      "loop",         "database", "reads",   "streams",
-    "stream_tags",  "look_ups",    "claims",      "proofs",       "ways",     "guesses", "calls",
-    "key_fetches",  "key_hosts",   "checks",      "vain_checks",  "events",   "names",   "ring_names",
-    "waiting",      "letters",     "wanted",      "node_follows", "reports",  "links",   "author_blocks",
-    "follow_notes", "reader_asks", "reader_hosts"};
+    "connections",   "arrivals",     "handshakes",  "bodies",      "loop",         "database", "reads",
+    "streams",       "stream_tags",  "look_ups",    "claims",      "proofs",       "ways",     "guesses",
+    "calls",         "key_fetches",  "key_hosts",   "checks",      "vain_checks",  "events",   "names",
+    "ring_names",    "waiting",      "letters",     "wanted",      "node_follows", "reports",  "links",
+    "author_blocks", "follow_notes", "reader_asks", "reader_hosts"};
 constexpr Duration kHeldRetry = std::chrono::seconds(10);
 constexpr std::size_t kKnownMax = 10'000;
 constexpr std::size_t kDomainsMax = 10'000;
@@ -57,7 +57,8 @@ Budgets default_budgets() {
   constexpr Duration kMinute = std::chrono::minutes(1);
   return {Limit{2'048, 256, 512, {}},                            // connections
           Limit{5'000, 200, 400, kMinute / 6},                   // arrivals
-          Limit{96U << 20U, 8U << 20U, 16U << 20U, {}},          // bodies
+          Limit{128, 16, 32, {}},                                // handshakes
+          Limit{64U << 20U, 8U << 20U, 16U << 20U, {}},          // bodies
           Limit{12'000'000, 3'000'000, 5'000'000, kMinute / 6},  // loop: strangers have 9 s of 10
           Limit{8'000'000, 3'000'000, 5'000'000, kMinute / 6},   // database: 6 s of 10
           Limit{300'000, 300, 1'200, 5 * kMinute},               // reads; 300 is Mastodon's own limit

@@ -26,6 +26,7 @@ namespace tagring::budget {
 enum class Resource : std::uint8_t {
   kConnections,   // open, that came in
   kArrivals,      // connections begun, each of which costs a TLS handshake
+  kHandshakes,    // of TLS, under way
   kBodies,        // bytes of requests that are being read or dealt with, and of large answers not taken yet
   kLoop,          // microseconds of the thread that deals with all requests, by who makes them
   kDatabase,      // the same of the database's
@@ -56,7 +57,7 @@ enum class Resource : std::uint8_t {
   kReaderAsks,    // servers that readers make this node ask, by the reader's address
   kReaderHosts,   // the same, by the host that is asked
 };
-inline constexpr std::size_t kResources = 31;
+inline constexpr std::size_t kResources = 32;
 [[nodiscard]] std::string_view to_string(Resource resource);
 
 struct Limit {

@@ -11,7 +11,6 @@
 #include <cerrno>
 #include <cstring>
 #include <fmt/format.h>
-#include <map>
 #include <mutex>
 #include <netinet/tcp.h>
 #include <optional>
@@ -25,6 +24,7 @@
 #include "net/hop.hpp"
 #include "net/tls.hpp"
 #include "proxies/proxy_header.hpp"
+#include "server/connections.hpp"
 #include "server/session.hpp"
 
 namespace tagring::server {
@@ -42,7 +42,6 @@ constexpr std::chrono::milliseconds kAcceptPause{100};
 constexpr std::chrono::seconds kProxyHeaderTimeout{5};
 constexpr std::size_t kForwardedMax = 1024;
 constexpr std::chrono::milliseconds kGoneAfter{60'000};  // more than anybody may take for what is written
-using SharedSession = std::shared_ptr<Session>;
 
 IpAddress from_asio(const asio::ip::address& address) {
   if (address.is_v4()) return IpAddress::from_v4(address.to_v4().to_bytes());
@@ -134,13 +133,10 @@ Result<void> open_local(Acceptor<Local>& acceptor, const std::string& path, unsi
   return {};
 }
 
-// What an open connection takes of the budget.
-struct Place {
-  budget::Spender peer;
-  budget::Share share;
-  // Whose connections are counted together when room must be made.
-  [[nodiscard]] const std::string& group() const { return peer.group.empty() ? peer.each : peer.group; }
-};
+// Where connections are counted; null: nowhere.
+budget::Manager* counted(const HttpServerOptions& options) {
+  return options.counts_connections ? options.budget : nullptr;
+}
 
 // The end of a session's coroutine. See HopDone for why it carries the slot itself.
 template <class F>
@@ -161,9 +157,11 @@ struct SessionDone {
 // Used on the strand `control` only, except for `tls`.
 struct HttpServer::Impl : std::enable_shared_from_this<HttpServer::Impl> {
   Impl(HttpServerOptions options, Executor executor, Executor node, HttpHandler handler)
-      : service(std::make_shared<Service>(std::move(options), std::move(node), std::move(handler))),
-        io(std::move(executor)),
+      : io(std::move(executor)),
         control(asio::make_strand(io)),
+        connections(std::make_shared<Connections>(control, counted(options))),
+        service(
+            std::make_shared<Service>(std::move(options), std::move(node), std::move(handler), connections)),
         tcp(control),
         local(control),
         pause(control),
@@ -180,24 +178,23 @@ struct HttpServer::Impl : std::enable_shared_from_this<HttpServer::Impl> {
   static Task<void> admit_forwarded(std::shared_ptr<Impl> self, std::shared_ptr<TcpSocket> socket,
                                     IpAddress proxy);
   void admit(LocalSocket socket) { begin(make_session(std::move(socket), service), {}); }
-  bool make_room(const Place& newcomer);
   void begin(SharedSession session, Place place);
   void end(const SharedSession& session);
-  [[nodiscard]] bool is_drained() const { return sessions.empty() && forwarded.empty(); }
+  [[nodiscard]] bool is_drained() const { return connections->all().empty() && forwarded.empty(); }
   void close_acceptors();
   void abort_all();
   static Task<bool> drain(std::shared_ptr<Impl> self, Duration grace);
 
-  const std::shared_ptr<Service> service;
   const Executor io;
   const Executor control;
+  const std::shared_ptr<Connections> connections;
+  const std::shared_ptr<Service> service;
   Acceptor<Tcp> tcp;
   Acceptor<Local> local;
   IpAddress address;  // of TCP, as the port
   std::uint16_t port = 0;
   asio::steady_timer pause;
   asio::steady_timer drained;
-  std::map<SharedSession, Place> sessions;
   std::set<std::shared_ptr<TcpSocket>> forwarded;  // connections whose PROXY header has not come yet
   bool is_over = false;                            // nobody else gets in
 
@@ -272,23 +269,21 @@ void HttpServer::Impl::admit(TcpSocket socket) {
 }
 
 void HttpServer::Impl::admit(TcpSocket socket, const IpAddress& peer, bool is_proxy) {
-  Place place;
-  if (budget::Manager* manager = service->options.budget; manager && service->options.counts_connections) {
-    place.peer = manager->who(peer);
-    place.peer.known = place.peer.known || is_proxy;
-    place.peer.is_many = is_proxy;
-    if (!peer.is_here() && manager->take(budget::Resource::kArrivals, place.peer) > Duration::zero()) return;
-    place.share = budget::Share(manager, budget::Resource::kConnections, place.peer);
-    if (!place.share.is_granted() && make_room(place))
-      place.share = budget::Share(manager, budget::Resource::kConnections, place.peer);
-    if (!place.share.is_granted()) return;
+  budget::Spender spender;
+  if (budget::Manager* manager = counted(service->options)) {
+    spender = manager->who(peer);
+    spender.known = spender.known || is_proxy;
+    spender.is_many = is_proxy;
+    if (!peer.is_here() && manager->take(budget::Resource::kArrivals, spender) > Duration::zero()) return;
   }
+  std::optional<Place> place = connections->place_for(std::move(spender));
+  if (!place) return;
   error_code ignored;
   socket.set_option(Tcp::no_delay(true), ignored);
   // Whose machine is gone acknowledges nothing; the system alone would take a quarter of an hour to see it.
   const unsigned gone_after = kGoneAfter.count();
   ::setsockopt(socket.native_handle(), IPPROTO_TCP, TCP_USER_TIMEOUT, &gone_after, sizeof gone_after);
-  begin(make_session(std::move(socket), current_tls(), service, peer), std::move(place));
+  begin(make_session(std::move(socket), current_tls(), service, peer), *std::move(place));
 }
 
 // Reads the PROXY header and not a byte more: what follows is TLS.
@@ -315,32 +310,9 @@ Task<void> HttpServer::Impl::admit_forwarded(std::shared_ptr<Impl> self, std::sh
   self->admit(std::move(*socket), header.client.value_or(proxy), !header.client);
 }
 
-// Ends a connection of the strangers who have most of them, if the newcomer has fewer: one that waits for a
-// request, if they have such. Who is known makes room only for others who are, and
-// a proxy, through which everybody comes, for nobody.
-bool HttpServer::Impl::make_room(const Place& newcomer) {
-  if (!service->options.budget->is_total(budget::Resource::kConnections, newcomer.peer)) return false;
-  std::map<std::string, std::size_t> groups;
-  const auto may_go = [&](const Place& place) {
-    return place.share.is_granted() && (!place.peer.known || (newcomer.peer.known && !place.peer.is_many));
-  };
-  for (const auto& [session, place] : sessions)
-    if (may_go(place)) ++groups[place.group()];
-  const auto heaviest = std::ranges::max_element(groups, {}, [](const auto& group) { return group.second; });
-  if (heaviest == groups.end() || heaviest->second <= groups[newcomer.group()] + 1) return false;
-  auto victim = sessions.end();
-  for (auto it = sessions.begin(); it != sessions.end(); ++it) {
-    if (it->second.group() != heaviest->first || !may_go(it->second)) continue;
-    if (victim == sessions.end() || (it->first->is_idle() && !victim->first->is_idle())) victim = it;
-  }
-  victim->second.share.release();
-  asio::post(victim->first->strand(), [session = victim->first] { session->abort(); });
-  return true;
-}
-
 void HttpServer::Impl::begin(SharedSession session, Place place) {
   if (is_over) return;
-  sessions.emplace(session, std::move(place));
+  connections->add(session, std::move(place));
   auto on_end = [self = shared_from_this()](SharedSession ended) {
     asio::post(self->control, [self, ended] { self->end(ended); });
   };
@@ -350,8 +322,7 @@ void HttpServer::Impl::begin(SharedSession session, Place place) {
 }
 
 void HttpServer::Impl::end(const SharedSession& session) {
-  if (sessions.erase(session) == 0) return;
-  if (is_drained()) drained.cancel();
+  if (connections->remove(session) && is_drained()) drained.cancel();
 }
 
 void HttpServer::Impl::close_acceptors() {
@@ -366,14 +337,14 @@ void HttpServer::Impl::abort_all() {
   is_over = true;
   error_code ignored;
   for (const auto& socket : forwarded) socket->close(ignored);
-  for (const auto& [session, place] : sessions) {
+  for (const auto& [session, place] : connections->all()) {
     asio::post(session->strand(), [session] { session->abort(); });
   }
 }
 
 Task<bool> HttpServer::Impl::drain(std::shared_ptr<Impl> self, Duration grace) {
   self->close_acceptors();
-  for (const auto& [session, place] : self->sessions) {
+  for (const auto& [session, place] : self->connections->all()) {
     asio::post(session->strand(), [session] { session->close_if_idle(); });
   }
   if (!self->is_drained()) {

@@ -18,6 +18,7 @@
 #include "proxies/client_address.hpp"
 #include "server/gzip.hpp"
 #include "server/stream_writer.hpp"
+#include "server/tls_transport.hpp"
 #include "server/transport.hpp"
 
 namespace tagring::server {
@@ -27,9 +28,10 @@ namespace http = boost::beast::http;
 namespace {
 
 using boost::system::error_code;
+constexpr std::chrono::seconds kHandshakeTimeout{10};      // from the beginning of a connection
 constexpr const char* kStrictTransport = "max-age=86400";  // of HSTS (RFC 6797): a day
 constexpr const char* kRetryAfter = "10";                  // seconds, where there is no room for a body
-constexpr std::size_t kSmallAnswer = 32U << 10U;           // bytes: no more than a connection has for TLS
+constexpr std::size_t kSmallAnswer = 32U << 10U;           // bytes, which the socket mostly takes at once
 
 bool only_reads(const HttpRequest& request) { return request.method == "GET" || request.method == "HEAD"; }
 
@@ -97,7 +99,8 @@ class HttpSession final : public Session {
  public:
   HttpSession(Executor strand, std::shared_ptr<Service> service, IpAddress peer,
               std::unique_ptr<Transport> transport, bool is_tls = false)
-      : Session(std::move(strand), std::move(service), peer),
+      : Session(std::move(strand), peer),
+        service_(std::move(service)),
         transport_(std::move(transport)),
         is_tls_(is_tls) {
     buffer_.max_size(net::kUnparsedMax);
@@ -110,6 +113,7 @@ class HttpSession final : public Session {
   }
 
  private:
+  Task<bool> shake_hands(std::shared_ptr<Session> self);
   Task<bool> wait_for_request();
   Task<int> read_request_line();
   [[nodiscard]] budget::Share share_of(const std::optional<budget::Spender>& asker, std::uint64_t size) const;
@@ -120,6 +124,7 @@ class HttpSession final : public Session {
   Task<bool> serve_one(std::shared_ptr<Session> self);
   Task<void> serve_stream(std::shared_ptr<Session> self, HttpResponse response, Incoming incoming);
 
+  const std::shared_ptr<Service> service_;
   const std::unique_ptr<Transport> transport_;
   const bool is_tls_;
   beast::flat_buffer buffer_;
@@ -129,8 +134,10 @@ class HttpSession final : public Session {
 };
 
 Task<void> HttpSession::run(std::shared_ptr<Session> self) {
-  const error_code error = co_await transport_->handshake();
-  if (error) co_return;
+  if (is_tls_) {
+    const bool is_done = co_await shake_hands(self);
+    if (!is_done) co_return;
+  }
   for (bool more = true; more;) {
     const bool has_request = co_await wait_for_request();
     if (!has_request) break;
@@ -138,6 +145,21 @@ Task<void> HttpSession::run(std::shared_ptr<Session> self) {
     has_served_ = true;
   }
   co_await transport_->say_goodbye(has_unread_ ? 4 * service_->options.body_size_max : 0);
+}
+
+// Until the client has said something, and its turn has come, nothing is there for it but the socket.
+Task<bool> HttpSession::shake_hands(std::shared_ptr<Session> self) {
+  const auto until = std::chrono::steady_clock::now() + kHandshakeTimeout;
+  transport_->expires_after(kHandshakeTimeout);
+  const error_code nothing_came = co_await transport_->wait_for_client();
+  const std::shared_ptr<Connections> connections = service_->connections.lock();
+  if (nothing_came || !connections) co_return false;
+  const bool has_turn =
+      co_await net::run_on(connections->strand(), Connections::wait_for_turn(connections, self, until));
+  if (!has_turn) co_return false;
+  const error_code error = co_await transport_->handshake();
+  asio::post(connections->strand(), [connections, self] { connections->end_turn(self); });
+  co_return !error;
 }
 
 Task<bool> HttpSession::wait_for_request() {
@@ -355,8 +377,9 @@ Task<void> HttpSession::serve_stream(std::shared_ptr<Session> self, HttpResponse
 std::shared_ptr<Session> make_session(TcpSocket socket, const net::TlsContext& tls,
                                       std::shared_ptr<Service> service, IpAddress peer) {
   const Executor strand = socket.get_executor();
-  return std::make_shared<HttpSession>(strand, std::move(service), peer,
-                                       make_transport(std::move(socket), tls), tls != nullptr);
+  return std::make_shared<HttpSession>(
+      strand, std::move(service), peer,
+      tls ? make_tls_transport(std::move(socket), tls) : make_transport(std::move(socket)), tls != nullptr);
 }
 
 std::shared_ptr<Session> make_session(LocalSocket socket, std::shared_ptr<Service> service) {

@@ -17,7 +17,7 @@
 #include <utility>
 
 #include "base/task.hpp"
-#include "net/tls.hpp"
+#include "net/exchange.hpp"
 
 namespace tagring::server {
 
@@ -74,8 +74,9 @@ class Transport {
         first_of<WriteParts>(buffers));
   }
 
-  // Nothing to be done if it is not TLS.
-  virtual Task<boost::system::error_code> handshake() = 0;
+  // Of TLS, the first two things to do: until the client has said something there is nothing but a socket.
+  virtual Task<boost::system::error_code> wait_for_client() { co_return boost::system::error_code(); }
+  virtual Task<boost::system::error_code> handshake() { co_return boost::system::error_code(); }
   virtual void expires_after(std::chrono::steady_clock::duration time) = 0;
   virtual void expires_never() = 0;
   virtual void close() = 0;
@@ -102,6 +103,19 @@ class Transport {
   }
 };
 
+inline constexpr std::chrono::seconds kGoodbyeTimeout{2};
+
+// Until the other side ends, or there were `unread` bytes.
+template <class Stream>
+Task<void> read_rest(Stream* stream, std::size_t unread) {
+  std::array<char, 4096> rest;
+  while (unread > 0) {
+    const auto [error, size] = co_await stream->async_read_some(boost::asio::buffer(rest), net::kTuple);
+    if (error) break;
+    unread -= std::min(unread, size);
+  }
+}
+
 // Beast's WebSockets look for these.
 inline void beast_close_socket(Transport& transport) { transport.close(); }
 template <class Handler>
@@ -109,8 +123,8 @@ void async_teardown(boost::beast::role_type role, Transport& transport, Handler&
   transport.tear_down(role, {std::forward<Handler>(handler), transport.get_executor()});
 }
 
-// `tls` empty: plain.
-std::unique_ptr<Transport> make_transport(TcpSocket socket, const net::TlsContext& tls);
+// Plain; see tls_transport.hpp for the other.
+std::unique_ptr<Transport> make_transport(TcpSocket socket);
 std::unique_ptr<Transport> make_transport(LocalSocket socket);
 
 }  // namespace tagring::server

@@ -1,8 +1,10 @@
 """More attacks: by many, or of much. See attacks.py."""
 
+import contextlib
 import os
 import random
 import socket
+import ssl
 import time
 
 from attacks import attack, false_predecessors, follow, notify, post_of, see_whole_rings, websocket, wish
@@ -226,6 +228,64 @@ def members_that_are_not(a):
 
     a.at_once(4, churn)
     see_whole_rings(a)
+
+
+# --- TLS, of very many addresses -------------------------------------------------------------------------
+
+ADDRESSES = 64
+OF_EACH = 28  # more than all strangers may have
+LONGEST_HELLO = b"\x16\x03\x01\x40\x00\x01\x02\x00\x00"  # the first of a ClientHello that is to have 128 KiB
+RECORD = b"\x17\x03\x03\x40\x00"  # of 16 KiB, all of which must be there before any of it can be read
+
+
+def client_hello(a):
+    out = ssl.MemoryBIO()
+    with contextlib.suppress(ssl.SSLWantReadError):
+        a.world.context.wrap_bio(ssl.MemoryBIO(), out, server_hostname=a.world.host).do_handshake()
+    return out.read()
+
+
+def open_all(a, take):
+    """`take` as many connections as there are, by all addresses in turn."""
+    def open_some(i):
+        for number in range(OF_EACH):
+            for source in range(i, ADDRESSES, 16):
+                if not a.over():
+                    take(a.source(source), number)
+
+    a.at_once(16, open_some)
+    time.sleep(max(0, a.ends - time.monotonic()))
+
+
+@attack
+def handshakes_that_stop(a):
+    """After the first message, or in the middle of it; there are always others."""
+    hellos = [client_hello(a), LONGEST_HELLO + bytes(4096)]
+
+    def take(source, number):
+        try:
+            connection = a.world.raw(source, timeout=5)
+        except OSError:
+            return
+        a.send(connection, hellos[number % len(hellos)])
+        a.hold(connection)
+
+    open_all(a, take)
+
+
+@attack
+def records_that_stop(a):
+    """Each connection is whole, and then sends all of a record but its last byte."""
+    def take(source, number):
+        connection = a.open(source)
+        if connection:
+            with contextlib.suppress(OSError), socket.socket(fileno=os.dup(connection.fileno())) as beneath:
+                beneath.settimeout(2)
+                beneath.sendall(RECORD + bytes(0x3FFF))
+                a.bytes += 0x4004
+            a.hold(connection)
+
+    open_all(a, take)
 
 
 # --- IPv6 ------------------------------------------------------------------------------------------------

@@ -238,7 +238,12 @@ std::string security_page() {
 TEST_F(ManagerTest, TheDefaultsAreThoseThatAreDocumented) {
   using enum Resource;
   const std::string page = security_page();
-  const auto of = [](Resource resource) { return default_budgets().at(static_cast<std::size_t>(resource)); };
+  const auto of = [](Resource resource) {
+    Limit limit = default_budgets().at(static_cast<std::size_t>(resource));
+    for (std::uint64_t* amount : {&limit.total, &limit.each, &limit.group})
+      if (resource == kBodies) *amount >>= 20U;
+    return limit;
+  };
   const auto says = [&](Resource resource, std::string_view text) {
     const Limit limit = of(resource);
     const std::uint64_t all = limit.total - limit.total * Manager::kReservedPercent / 100;
@@ -248,6 +253,8 @@ TEST_F(ManagerTest, TheDefaultsAreThoseThatAreDocumented) {
   };
   says(kConnections, "| {all} by all strangers, {each} of an address or /64, {group} of a /48 | where");
   says(kArrivals, "in ten seconds {all} by all strangers, {each} from an address or /64, {group} from a /48");
+  says(kHandshakes, "| {all} of all strangers, {each} of an address or /64, {group} of a /48 | a connection");
+  says(kBodies, "| {all} MiB by all strangers, {each} MiB of an address, {group} MiB of a /48 | 503 as");
   says(kReads, "| {each} in five minutes of an address or /64, {group} of a /48, {all} by all strangers");
   says(kStreams, "| {all} by all strangers, {each} of an address or /64, {group} of a /48; 20 hashtags");
   says(kStreamTags, "{each} for one address, {group} for a /48, {all} for all strangers");

@@ -1,0 +1,124 @@
+#include "server/connections.hpp"
+
+#include <boost/asio/post.hpp>
+#include <tuple>
+
+#include "base/counted.hpp"
+#include "net/exchange.hpp"
+
+namespace tagring::server {
+namespace {
+
+// Those that have lasted for long go one by one, or all of the next ones would be as old as each other.
+constexpr std::chrono::milliseconds kBetweenLong{5};
+
+}  // namespace
+
+bool Connections::take(const Kind& kind, Place& place) {
+  place.*kind.share = budget::Share(budget_, kind.resource, place.peer);
+  if (!(place.*kind.share).is_granted()) return false;
+  place.since = std::chrono::steady_clock::now();
+  return true;
+}
+
+// Takes one from the strangers who have most, if the newcomer has fewer: one that waits for a request, if
+// they have such, and the oldest of these. Who is known makes room only for others who are, and a proxy,
+// through which everybody comes, for nobody.
+bool Connections::make_room(const Kind& kind, const Place& newcomer) {
+  if (budget_ == nullptr || !budget_->is_total(kind.resource, newcomer.peer)) return false;
+  const auto may_go = [&](const Place& place) {
+    return (place.*kind.share).is_granted() &&
+           (!place.peer.known || (newcomer.peer.known && !place.peer.is_many));
+  };
+  std::map<std::string, std::size_t> groups;
+  for (const auto& [session, place] : places_)
+    if (may_go(place)) ++groups[place.group()];
+  const Time now = std::chrono::steady_clock::now();
+  auto victim = places_.end();
+  std::tuple<std::size_t, bool, Time::duration> most;
+  for (auto it = places_.begin(); it != places_.end(); ++it) {
+    if (!may_go(it->second)) continue;
+    const std::tuple rank(groups[it->second.group()], it->first->is_idle(), now - it->second.since);
+    if (victim != places_.end() && rank <= most) continue;
+    victim = it;
+    most = rank;
+  }
+  if (victim == places_.end()) return false;
+  const bool has_more = std::get<0>(most) > groups[newcomer.group()] + 1;
+  const bool is_long = kind.resource == kTurn.resource && now - victim->second.since > kLongHandshake;
+  if (!has_more && !is_long) return false;
+  (victim->second.*kind.share).release();
+  boost::asio::post(victim->first->strand(), [session = victim->first] { session->abort(); });
+  return true;
+}
+
+bool Connections::take_or_make_room(const Kind& kind, Place& place) {
+  return take(kind, place) || (make_room(kind, place) && take(kind, place));
+}
+
+std::optional<Place> Connections::place_for(budget::Spender peer) {
+  Place place;
+  place.peer = std::move(peer);
+  if (!take_or_make_room(kOpen, place)) return std::nullopt;
+  return place;
+}
+
+void Connections::add(SharedSession session, Place place) {
+  places_.emplace(std::move(session), std::move(place));
+}
+
+bool Connections::remove(const SharedSession& session) {
+  if (places_.erase(session) == 0) return false;
+  give_turns(false);
+  return true;
+}
+
+Task<bool> Connections::wait_for_turn(std::shared_ptr<Connections> self, SharedSession session, Time until) {
+  const auto found = self->places_.find(session);
+  if (found == self->places_.end()) co_return false;
+  Place& place = found->second;  // until the session has ended, which waits for this
+  if (self->take_or_make_room(kTurn, place)) co_return true;
+  boost::asio::steady_timer granted(self->strand_, until);
+  Waiting waiting{place, granted};
+  const Held standing(self->line_, {++self->last_, &waiting});
+  self->watch_line();
+  while (!place.turn.is_granted() && std::chrono::steady_clock::now() < until)
+    co_await granted.async_wait(net::kTuple);
+  co_return place.turn.is_granted();
+}
+
+void Connections::end_turn(const SharedSession& session) {
+  const auto found = places_.find(session);
+  if (found == places_.end()) return;
+  found->second.turn.release();
+  give_turns(false);
+}
+
+void Connections::give_turns(bool may_make_room) {
+  bool is_full = false;  // for strangers
+  for (auto it = line_.rbegin(); it != line_.rend(); ++it) {
+    Place& place = it->second->place;
+    if (place.turn.is_granted() || (is_full && !place.peer.known)) continue;
+    bool has_turn = take(kTurn, place);
+    if (!has_turn && may_make_room && make_room(kTurn, place)) {
+      may_make_room = false;
+      has_turn = take(kTurn, place);
+    }
+    if (has_turn) it->second->granted.cancel();
+    is_full = is_full || (!has_turn && budget_->is_total(kTurn.resource, place.peer));
+  }
+}
+
+void Connections::watch_line() {
+  if (is_watching_ || line_.empty()) return;
+  is_watching_ = true;
+  ticker_.expires_after(kBetweenLong);
+  ticker_.async_wait([self = shared_from_this()](const boost::system::error_code& error) {
+    self->is_watching_ = false;
+    if (error) return;
+    self->give_turns(true);
+    self->watch_line();
+  });
+}
+
+}  // namespace tagring::server

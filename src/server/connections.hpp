@@ -1,0 +1,127 @@
+// Who is connected to a server, what of the budget each has, and who makes room for whom. Internal to
+// server/.
+#pragma once
+
+#include <atomic>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "base/task.hpp"
+#include "budget/manager.hpp"
+#include "http/ip.hpp"
+
+namespace tagring::server {
+
+// A connection. Belongs to its own strand; the server only posts to it.
+class Session {
+ public:
+  Session(Executor strand, IpAddress peer) : strand_(std::move(strand)), peer_(peer) {}
+  virtual ~Session() = default;
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  [[nodiscard]] const Executor& strand() const { return strand_; }
+  [[nodiscard]] const IpAddress& peer() const { return peer_; }
+  [[nodiscard]] boost::asio::cancellation_slot slot() { return signal_.slot(); }
+
+  // Serves requests until either side ends the connection.
+  virtual Task<void> run(std::shared_ptr<Session> self) = 0;
+  // On the strand, as the next two: closes if it waits for a further request. One that has made none yet may
+  // be about to, and counts on the answer. A stream is told to end.
+  virtual void close_if_idle() = 0;
+  // Ends run() wherever it is.
+  void abort() {
+    if (!has_ended_) signal_.emit(boost::asio::cancellation_type::terminal);
+  }
+  void set_ended() { has_ended_ = true; }
+  // Waits for a request or has made none yet, as far as anybody can say from another strand.
+  [[nodiscard]] bool is_idle() const { return is_idle_; }
+
+ protected:
+  const Executor strand_;
+  const IpAddress peer_;
+  std::atomic<bool> is_idle_ = true;
+
+ private:
+  boost::asio::cancellation_signal signal_;
+  bool has_ended_ = false;
+};
+
+using SharedSession = std::shared_ptr<Session>;
+
+// What an open connection has of the budget.
+struct Place {
+  budget::Spender peer;
+  budget::Share share;                          // for as long as it is open
+  budget::Share turn;                           // for as long as its TLS handshake lasts
+  std::chrono::steady_clock::time_point since;  // it is open, or its turn has come
+  // Whose connections are counted together when room must be made.
+  [[nodiscard]] const std::string& group() const { return peer.group.empty() ? peer.each : peer.group; }
+};
+
+// Used on its strand only.
+//
+// A handshake takes a multiple of what a connection takes before and after it, so there are few at a time;
+// the others wait. A turn is given at once if there is one, or if one of those that have most makes room, or
+// the oldest does, which has lasted for kLongHandshake. Who has to wait all the same gets one when somebody
+// is done, or when the next has lasted so long; who came last comes first, so that not everybody waits where
+// it is many who are slow.
+class Connections : public std::enable_shared_from_this<Connections> {
+ public:
+  using Time = std::chrono::steady_clock::time_point;
+  static constexpr std::chrono::milliseconds kLongHandshake{500};
+
+  // `budget` outlives it; null: no limits.
+  Connections(Executor strand, budget::Manager* budget)
+      : strand_(std::move(strand)), budget_(budget), ticker_(strand_) {}
+
+  [[nodiscard]] const Executor& strand() const { return strand_; }
+  // Of those for who is connected, if there is one: a connection that makes room is ended.
+  [[nodiscard]] std::optional<Place> place_for(budget::Spender peer);
+  void add(SharedSession session, Place place);
+  // When it has ended. False if it was not there.
+  bool remove(const SharedSession& session);
+  [[nodiscard]] const std::map<SharedSession, Place>& all() const { return places_; }
+
+  // Whether it may begin its handshake, when that is known: false if there is no turn until `until`.
+  static Task<bool> wait_for_turn(std::shared_ptr<Connections> self, SharedSession session, Time until);
+  void end_turn(const SharedSession& session);
+
+ private:
+  // What a place has one of.
+  struct Kind {
+    budget::Resource resource;
+    budget::Share Place::* share;
+  };
+  static constexpr Kind kOpen{budget::Resource::kConnections, &Place::share};
+  static constexpr Kind kTurn{budget::Resource::kHandshakes, &Place::turn};
+  struct Waiting {
+    Place& place;
+    boost::asio::steady_timer& granted;
+  };
+
+  bool take(const Kind& kind, Place& place);
+  bool make_room(const Kind& kind, const Place& newcomer);
+  bool take_or_make_room(const Kind& kind, Place& place);
+  // Of those who wait, as many as there are turns for, and one more if `may_make_room` and somebody does.
+  void give_turns(bool may_make_room);
+  void watch_line();
+
+  const Executor strand_;
+  budget::Manager* const budget_;
+  std::map<SharedSession, Place> places_;
+  std::set<std::pair<std::uint64_t, Waiting*>> line_;  // for a turn, by when they came
+  std::uint64_t last_ = 0;
+  boost::asio::steady_timer ticker_;
+  bool is_watching_ = false;
+};
+
+}  // namespace tagring::server

@@ -1,0 +1,270 @@
+// TLS connections of strangers: their handshakes, and what becomes of those that are slow.
+#include <algorithm>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/read.hpp>
+#include <boost/asio/read_until.hpp>
+#include <boost/asio/ssl/context.hpp>
+#include <boost/asio/ssl/stream.hpp>
+#include <boost/asio/write.hpp>
+#include <future>
+#include <gtest/gtest.h>
+#include <thread>
+
+#include "net/fixture.hpp"
+#include "server/connections.hpp"
+
+namespace tagring::net {
+namespace {
+
+namespace asio = boost::asio;
+using boost::system::error_code;
+using budget::Resource;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr const char* kRequest = "GET / HTTP/1.1\r\nHost: x\r\n\r\n";
+constexpr std::string_view kHalfHello("\x16\x03\x01\x02\x00\x01", 6);
+
+// A blocking connection with TLS from 127.0.0.`last`.
+class TlsPeer {
+ public:
+  TlsPeer(std::uint16_t port, std::uint8_t last) : stream_(context_, tls_) {
+    auto& socket = stream_.next_layer();
+    socket.open(asio::ip::tcp::v4());
+    socket.bind({asio::ip::address_v4({127, 0, 0, last}), 0});
+    socket.connect({asio::ip::address_v4({127, 0, 0, 1}), port});
+  }
+  bool shake_hands() {
+    error_code error;
+    stream_.handshake(asio::ssl::stream_base::client, error);
+    return !error;
+  }
+  bool is_served() {
+    error_code error;
+    asio::write(stream_, asio::buffer(std::string_view(kRequest)), error);
+    std::string heard;
+    if (!error) asio::read_until(stream_, asio::dynamic_buffer(heard), "GET / 0", error);
+    return !error;
+  }
+  // All until the other side closes.
+  std::string hear_all() {
+    error_code error;
+    std::string heard;
+    asio::read(stream_, asio::dynamic_buffer(heard), error);
+    return heard;
+  }
+  void say(std::string_view text) { asio::write(stream_, asio::buffer(text)); }
+  auto& stream() { return stream_; }
+
+ private:
+  asio::io_context context_;
+  asio::ssl::context tls_{asio::ssl::context::tls_client};
+  asio::ssl::stream<asio::ip::tcp::socket> stream_;
+};
+
+class HandshakesTest : public NetTest {
+ protected:
+  SystemClock clock{loop.get_executor()};
+  std::optional<budget::Manager> budget;
+
+  // With so many turns.
+  void serve_with(budget::Limit handshakes) {
+    budget::Budgets budgets = budget::default_budgets();
+    budgets.at(static_cast<std::size_t>(Resource::kHandshakes)) = handshakes;
+    budget.emplace(budgets, clock);
+    auto options = server_options();
+    options.budget = &*budget;
+    serve(options, echo);
+  }
+  template <class F>
+  auto while_serving(F talk) {
+    loop.restart();
+    const auto working = asio::make_work_guard(loop);
+    auto result = std::async(std::launch::async, [this, talk = std::move(talk)] {
+      auto value = talk();
+      loop.stop();
+      return value;
+    });
+    loop.run();
+    return result.get();
+  }
+  [[nodiscard]] std::unique_ptr<RawPeer> begin(std::uint8_t last) const {
+    auto peer = std::make_unique<RawPeer>(server->port(), last);
+    peer->say(std::string(kHalfHello));
+    return peer;
+  }
+  [[nodiscard]] bool have_turns(std::uint64_t count) const {
+    for (int i = 0; i < 200 && budget->used(Resource::kHandshakes) != count; ++i)
+      std::this_thread::sleep_for(milliseconds(10));
+    return budget->used(Resource::kHandshakes) == count;
+  }
+  // Whether it is, and after how long.
+  std::pair<bool, Duration> serve_one(std::uint8_t last) const {
+    const Instant start = steady_now();
+    TlsPeer peer(server->port(), last);
+    const bool served = peer.shake_hands() && peer.is_served();
+    return {served, steady_now() - start};
+  }
+};
+
+TEST_F(HandshakesTest, WhoSaysNothingTakesNoTurn) {
+  serve_with({4, 0, 0, {}});
+  while_serving([&] {
+    std::vector<std::unique_ptr<RawPeer>> silent;
+    for (std::uint8_t last = 2; last < 10; ++last)
+      silent.push_back(std::make_unique<RawPeer>(server->port(), last));
+    EXPECT_TRUE(serve_one(20).first);
+    EXPECT_TRUE(have_turns(0)) << "nor does who is done";
+    return true;
+  });
+  stop();  // while there is a budget
+}
+
+TEST_F(HandshakesTest, WhoHasMostOfThemMakesRoomAtOnce) {
+  serve_with({8, 4, 0, {}});  // 6 for strangers
+  while_serving([&] {
+    std::vector<std::unique_ptr<RawPeer>> slow;
+    for (const std::uint8_t last : {2, 2, 2, 2, 3, 3}) slow.push_back(begin(last));
+    EXPECT_TRUE(have_turns(6));
+    const auto [served, after] = serve_one(4);
+    EXPECT_TRUE(served);
+    EXPECT_LT(after, server::Connections::kLongHandshake);
+    EXPECT_TRUE(have_turns(5)) << "the newcomer's has ended, too";
+    EXPECT_TRUE(slow[4]->drip() && slow[5]->drip()) << "who has few keeps them";
+    return true;
+  });
+  stop();
+}
+
+TEST_F(HandshakesTest, WhereEverybodyHasOneTheOldestGoesWhenItHasLastedForLong) {
+  serve_with({4, 0, 0, {}});  // 3 for strangers
+  while_serving([&] {
+    std::vector<std::unique_ptr<RawPeer>> slow;
+    for (std::uint8_t last = 2; last < 5; ++last) {
+      slow.push_back(begin(last));
+      EXPECT_TRUE(have_turns(slow.size()));
+    }
+    const auto [served, after] = serve_one(5);
+    EXPECT_TRUE(served);
+    EXPECT_GT(after, server::Connections::kLongHandshake / 2);
+    EXPECT_LT(after, 4 * server::Connections::kLongHandshake);
+    EXPECT_EQ(slow[0]->hear_all(), "");
+    EXPECT_TRUE(slow[1]->drip() && slow[2]->drip());
+    return true;
+  });
+  stop();
+}
+
+// Where it is not all strangers who have too many, but that one, nobody makes room for it.
+TEST_F(HandshakesTest, WhoWaitsHasATurnWhenOneOfTheirOwnEnds) {
+  serve_with({100, 1, 0, {}});
+  while_serving([&] {
+    auto slow = begin(2);
+    EXPECT_TRUE(have_turns(1));
+    auto next = std::async(std::launch::async, [&] { return serve_one(2).first; });
+    EXPECT_EQ(next.wait_for(2 * server::Connections::kLongHandshake), std::future_status::timeout);
+    EXPECT_TRUE(serve_one(3).first) << "holds up nobody else";
+    EXPECT_TRUE(slow->drip());
+    slow.reset();
+    EXPECT_TRUE(next.get());
+    return true;
+  });
+  stop();
+}
+
+TEST_F(HandshakesTest, ThereAreSomeThatStrangersCannotTake) {
+  serve_with({4, 0, 0, {}});
+  budget->note_known(*IpAddress::parse("127.0.0.9"));
+  while_serving([&] {
+    std::vector<std::unique_ptr<RawPeer>> slow;
+    for (std::uint8_t last = 2; last < 5; ++last) slow.push_back(begin(last));
+    EXPECT_TRUE(have_turns(3));
+    const auto [served, after] = serve_one(9);
+    EXPECT_TRUE(served);
+    EXPECT_LT(after, server::Connections::kLongHandshake);
+    EXPECT_TRUE(have_turns(3));
+    return true;
+  });
+  stop();
+}
+
+TEST_F(HandshakesTest, ManyAtOnceAreAllServedInTheirTurns) {
+  serve_with({4, 2, 0, {}});
+  while_serving([&] {
+    std::vector<std::future<bool>> all;
+    for (std::uint8_t i = 0; i < 40; ++i)
+      all.push_back(std::async(std::launch::async, [&, i] { return serve_one(2 + i % 5).first; }));
+    EXPECT_EQ(std::ranges::count_if(all, [](auto& one) { return one.get(); }), 40);
+    return true;
+  });
+  stop();
+}
+
+// --- after it --------------------------------------------------------------------------------------------
+
+TEST_F(HandshakesTest, ATlsConnectionOnWhichNothingComesIsClosed) {
+  auto options = server_options();
+  options.idle_timeout = milliseconds(100);
+  serve(options, echo);
+  EXPECT_TRUE(while_serving([&] {
+    TlsPeer peer(server->port(), 2);
+    EXPECT_TRUE(peer.shake_hands() && peer.is_served());
+    return peer.hear_all().empty();
+  }));
+}
+
+TEST_F(HandshakesTest, SoIsOneThatIsSlowInTheMiddleOfARequest) {
+  auto options = server_options();
+  options.request_timeout = milliseconds(150);
+  serve(options, echo);
+  EXPECT_TRUE(while_serving([&] {
+    TlsPeer peer(server->port(), 2);
+    EXPECT_TRUE(peer.shake_hands());
+    peer.say("GET / HTTP/1.1\r\nHost: x\r\nX-Slow: ");
+    return peer.hear_all().empty();
+  }));
+}
+
+constexpr std::size_t kLarge = 8U << 20U;
+
+Task<HttpResponse> much(HttpRequest) {
+  co_return HttpResponse{.status = 200, .headers = {}, .body = std::string(kLarge, 'x')};
+}
+
+TEST_F(HandshakesTest, WhatDoesNotFitIntoTheSocketIsWrittenWhenThereIsRoom) {
+  serve(much);
+  EXPECT_GT(while_serving([&] {
+              TlsPeer peer(server->port(), 2);
+              EXPECT_TRUE(peer.shake_hands());
+              peer.say("GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+              std::this_thread::sleep_for(milliseconds(200));
+              const std::string heard = peer.hear_all();
+              EXPECT_TRUE(heard.ends_with(std::string(1000, 'x')));
+              return heard.size();
+            }),
+            kLarge);
+}
+
+// Writing to a socket whose other side is gone would end the process by a signal.
+TEST_F(HandshakesTest, WhoIsGoneInTheMiddleOfAnAnswerTakesNothingWithThem) {
+  serve(much);
+  EXPECT_TRUE(while_serving([&] {
+    for (int i = 0; i < 5; ++i) {
+      TlsPeer peer(server->port(), 2);
+      EXPECT_TRUE(peer.shake_hands());
+      peer.say(kRequest);
+      std::string some(1000, '\0');
+      asio::read(peer.stream(), asio::buffer(some));
+      peer.stream().next_layer().set_option(asio::socket_base::linger(true, 0));
+    }
+    std::this_thread::sleep_for(milliseconds(100));
+    TlsPeer peer(server->port(), 3);
+    EXPECT_TRUE(peer.shake_hands());
+    peer.say("GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    return peer.hear_all().size() > kLarge;
+  }));
+}
+
+}  // namespace
+}  // namespace tagring::net
