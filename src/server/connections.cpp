@@ -9,8 +9,8 @@
 namespace tagring::server {
 namespace {
 
-// Those that have lasted for long go one by one, or all of the next ones would be as old as each other.
-constexpr std::chrono::milliseconds kBetweenLong{5};
+// Those that are slow go one by one, or all of the next ones would be as old as each other.
+constexpr std::chrono::milliseconds kBetweenSlow{5};
 
 }  // namespace
 
@@ -45,8 +45,11 @@ bool Connections::make_room(const Kind& kind, const Place& newcomer) {
   }
   if (victim == places_.end()) return false;
   const bool has_more = std::get<0>(most) > groups[newcomer.group()] + 1;
-  const bool is_long = kind.resource == kTurn.resource && now - victim->second.since > kLongHandshake;
-  if (!has_more && !is_long) return false;
+  if (kind.resource == kTurn.resource) {
+    if (now - victim->second.since < (has_more ? kQuickHandshake : kSlowHandshake)) return false;
+  } else if (!has_more) {
+    return false;
+  }
   (victim->second.*kind.share).release();
   boost::asio::post(victim->first->strand(), [session = victim->first] { session->abort(); });
   return true;
@@ -112,7 +115,7 @@ void Connections::give_turns(bool may_make_room) {
 void Connections::watch_line() {
   if (is_watching_ || line_.empty()) return;
   is_watching_ = true;
-  ticker_.expires_after(kBetweenLong);
+  ticker_.expires_after(kBetweenSlow);
   ticker_.async_wait([self = shared_from_this()](const boost::system::error_code& error) {
     self->is_watching_ = false;
     if (error) return;

@@ -70,14 +70,15 @@ struct Place {
 // Used on its strand only.
 //
 // A handshake takes a multiple of what a connection takes before and after it, so there are few at a time;
-// the others wait. A turn is given at once if there is one, or if one of those that have most makes room, or
-// the oldest does, which has lasted for kLongHandshake. Who has to wait all the same gets one when somebody
-// is done, or when the next has lasted so long; who came last comes first, so that not everybody waits where
-// it is many who are slow.
+// the others wait. A turn is given at once if there is one, or if one of those that have most makes room,
+// whose handshake is not quick, or the oldest does, whose is slow. Who has to wait all the same gets one when
+// somebody is done, or when the next has lasted so long; who came last comes first, so that not everybody
+// waits where it is many who are slow.
 class Connections : public std::enable_shared_from_this<Connections> {
  public:
   using Time = std::chrono::steady_clock::time_point;
-  static constexpr std::chrono::milliseconds kLongHandshake{500};
+  static constexpr std::chrono::milliseconds kQuickHandshake{100};  // it is let be for as long
+  static constexpr std::chrono::milliseconds kSlowHandshake{500};
 
   // `budget` outlives it; null: no limits.
   Connections(Executor strand, budget::Manager* budget)

@@ -10,6 +10,7 @@
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 #include <optional>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include "net/exchange.hpp"
@@ -26,23 +27,95 @@ struct FreeSsl {
   void operator()(SSL* ssl) const { SSL_free(ssl); }
 };
 
-// --- a BIO on a socket: OpenSSL's own gets the process a signal when the other side is gone
-// --------------------
-
-int descriptor(BIO* bio) { return static_cast<TcpSocket*>(BIO_get_data(bio))->native_handle(); }
-
 bool may_come_later() { return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR; }
+
+// Outlives the transport for as long as an operation is under way.
+class Connection {
+ public:
+  explicit Connection(TcpSocket&& taken) : socket(std::move(taken)), timer(socket.get_executor()) {}
+
+  void close() {
+    error_code ignored;
+    timer.cancel();
+    socket.close(ignored);
+  }
+  // As read(2), but nothing of a record before all of it is there: OpenSSL would have 17 KiB for it
+  // meanwhile, and what the system has for the socket it has in any case.
+  ssize_t receive(void* data, std::size_t size);
+  // Around a wait for something to read: it goes on when as much is there as was missed, or the other side
+  // ends.
+  void before_wait() {
+    if (wanted_ > 1) wake_at(wanted_);
+  }
+  void after_wait() {
+    if (wanted_ > 1) wake_at(1);
+    is_late_ = wanted_ > 1 && there() < wanted_;
+    wanted_ = 1;
+  }
+
+  TcpSocket socket;
+  asio::steady_timer timer;
+  std::unique_ptr<SSL, FreeSsl> ssl;  // from the handshake on
+
+ private:
+  // Sets left_, if a record is there; else what receive() is to return.
+  ssize_t find_record();
+  [[nodiscard]] int there() {
+    int bytes = 0;
+    return ::ioctl(socket.native_handle(), FIONREAD, &bytes) == 0 ? bytes : 0;
+  }
+  void wake_at(int bytes) {
+    ::setsockopt(socket.native_handle(), SOL_SOCKET, SO_RCVLOWAT, &bytes, sizeof bytes);
+  }
+
+  std::size_t left_ = 0;  // of a record that OpenSSL has begun to read
+  int wanted_ = 1;        // bytes that have to be there before it may
+  bool is_late_ = false;  // this was waited for, and there will be no more
+};
+
+ssize_t Connection::find_record() {
+  std::array<unsigned char, SSL3_RT_HEADER_LENGTH> header{};
+  const auto seen = ::recv(socket.native_handle(), header.data(), header.size(), MSG_PEEK);
+  if (seen <= 0) return seen;
+  std::size_t size = header.size();
+  if (static_cast<std::size_t>(seen) == header.size()) size += (header[3] << 8U) + header[4];
+  const bool is_of_tls = header[0] >= SSL3_RT_CHANGE_CIPHER_SPEC && header[0] <= SSL3_RT_APPLICATION_DATA &&
+                         size <= SSL3_RT_MAX_PACKET_SIZE;
+  if (std::exchange(is_late_, false) || !is_of_tls || static_cast<std::size_t>(there()) >= size) {
+    left_ = size;
+    return seen;
+  }
+  wanted_ = static_cast<int>(size);
+  errno = EAGAIN;
+  return -1;
+}
+
+ssize_t Connection::receive(void* data, std::size_t size) {
+  if (left_ == 0) {
+    const ssize_t found = find_record();
+    if (left_ == 0) return found;
+  }
+  const auto received = ::recv(socket.native_handle(), data, std::min(size, left_), 0);
+  left_ -= received > 0 ? static_cast<std::size_t>(received) : 0;
+  return received;
+}
+
+// --- by which OpenSSL reads and writes: its own way gets the process a signal where the other side is gone
+// -------
+
+Connection* connection_of(BIO* bio) { return static_cast<Connection*>(BIO_get_data(bio)); }
 
 int send_by(BIO* bio, const char* data, int size) {
   BIO_clear_retry_flags(bio);
-  const auto sent = ::send(descriptor(bio), data, static_cast<std::size_t>(size), MSG_NOSIGNAL);
+  const int socket = connection_of(bio)->socket.native_handle();
+  const auto sent = ::send(socket, data, static_cast<std::size_t>(size), MSG_NOSIGNAL);
   if (sent < 0 && may_come_later()) BIO_set_retry_write(bio);
   return static_cast<int>(sent);
 }
 
 int receive_by(BIO* bio, char* data, int size) {
   BIO_clear_retry_flags(bio);
-  const auto received = ::recv(descriptor(bio), data, static_cast<std::size_t>(size), 0);
+  const auto received = connection_of(bio)->receive(data, static_cast<std::size_t>(size));
   if (received < 0 && may_come_later()) BIO_set_retry_read(bio);
   return static_cast<int>(received);
 }
@@ -51,7 +124,7 @@ long control(BIO* /*bio*/, int command, long /*number*/, void* /*pointer*/) {
   return command == BIO_CTRL_FLUSH ? 1 : 0;
 }
 
-BIO* make_bio(TcpSocket* socket) {
+BIO* make_bio(Connection* connection) {
   static BIO_METHOD* const method = [] {
     BIO_METHOD* made = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "socket");
     BIO_meth_set_write(made, send_by);
@@ -60,27 +133,12 @@ BIO* make_bio(TcpSocket* socket) {
     return made;
   }();
   BIO* bio = BIO_new(method);
-  BIO_set_data(bio, socket);
+  BIO_set_data(bio, connection);
   BIO_set_init(bio, 1);
   return bio;
 }
 
 // ---------------------------------------------------------------------------------------------------------------
-
-// Outlives the transport for as long as an operation is under way.
-struct Connection {
-  explicit Connection(TcpSocket&& taken) : socket(std::move(taken)), timer(socket.get_executor()) {}
-
-  void close() {
-    error_code ignored;
-    timer.cancel();
-    socket.close(ignored);
-  }
-
-  TcpSocket socket;
-  asio::steady_timer timer;
-  std::unique_ptr<SSL, FreeSsl> ssl;  // from the handshake on
-};
 
 error_code to_error(int reason) {
   if (reason == SSL_ERROR_NONE) return {};
@@ -101,9 +159,9 @@ class Operation {
   template <class Self>
   void operator()(Self& self, error_code error = {}) {
     if (outcome_) return self.complete(*outcome_, static_cast<Size>(size_)...);
-    const std::shared_ptr<Connection> connection =
-        connection_;  // `self` is handed on below, and this with it
+    const std::shared_ptr<Connection> connection = connection_;  // `self` is handed on below, with this
     if (!error && !connection->socket.is_open()) error = asio::error::operation_aborted;
+    if (waits_to_read_) connection->after_wait();
     if (!error) {
       ERR_clear_error();
       SSL* const ssl = connection->ssl.get();
@@ -111,9 +169,10 @@ class Operation {
       const int reason = result > 0 ? SSL_ERROR_NONE : SSL_get_error(ssl, result);
       if (reason == SSL_ERROR_WANT_READ || reason == SSL_ERROR_WANT_WRITE) {
         has_waited_ = true;
-        const bool to_read = reason == SSL_ERROR_WANT_READ;
-        connection->socket.async_wait(to_read ? TcpSocket::wait_read : TcpSocket::wait_write,
-                                      std::move(self));
+        waits_to_read_ = reason == SSL_ERROR_WANT_READ;
+        if (waits_to_read_) connection->before_wait();
+        const auto what = waits_to_read_ ? TcpSocket::wait_read : TcpSocket::wait_write;
+        connection->socket.async_wait(what, std::move(self));
         return;
       }
       error = to_error(reason);
@@ -127,6 +186,7 @@ class Operation {
   std::shared_ptr<Connection> connection_;
   Call call_;
   bool has_waited_ = false;
+  bool waits_to_read_ = false;
   std::optional<error_code> outcome_;
   std::size_t size_ = 0;
 };
@@ -179,7 +239,7 @@ Task<error_code> TlsTransport::handshake() {
   connection_->ssl.reset(ssl);
   SSL_set_mode(ssl, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
   SSL_set_read_ahead(ssl, 1);
-  BIO* const bio = make_bio(&socket());
+  BIO* const bio = make_bio(connection_.get());
   SSL_set_bio(ssl, bio, bio);
   const auto [failed] =
       co_await operate([](SSL* with, std::size_t*) { return SSL_accept(with); }, net::kTuple);

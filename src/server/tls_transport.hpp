@@ -11,9 +11,8 @@
 
 namespace tagring::server {
 
-// Takes some 15 KiB after the handshake, and 17 KiB more while a record is there in part; during the
-// handshake about 70 KiB, and up to 220 KiB if the client wants it so. Before that it has nothing but the
-// socket.
+// Takes some 15 KiB after the handshake; during it about 70 KiB, and up to 220 KiB if the client wants it so.
+// Before that it has nothing but the socket.
 std::unique_ptr<Transport> make_tls_transport(TcpSocket socket, net::TlsContext tls);
 
 }  // namespace tagring::server

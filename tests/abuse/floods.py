@@ -257,6 +257,13 @@ def open_all(a, take):
     time.sleep(max(0, a.ends - time.monotonic()))
 
 
+def stop_in_record(a, connection):
+    with contextlib.suppress(OSError), socket.socket(fileno=os.dup(connection.fileno())) as beneath:
+        beneath.settimeout(2)
+        beneath.sendall(RECORD + bytes(0x3FFF))
+        a.bytes += 0x4004
+
+
 @attack
 def handshakes_that_stop(a):
     """After the first message, or in the middle of it; there are always others."""
@@ -279,10 +286,21 @@ def records_that_stop(a):
     def take(source, number):
         connection = a.open(source)
         if connection:
-            with contextlib.suppress(OSError), socket.socket(fileno=os.dup(connection.fileno())) as beneath:
-                beneath.settimeout(2)
-                beneath.sendall(RECORD + bytes(0x3FFF))
-                a.bytes += 0x4004
+            stop_in_record(a, connection)
+            a.hold(connection)
+
+    open_all(a, take)
+
+
+@attack
+def heads_that_stop(a):
+    """As long as may be, and then of a record all but the last byte."""
+    head = f"GET /actor HTTP/1.1\r\nHost: {a.world.authority}\r\nX-Much: ".encode().ljust(16_000, b"x")
+
+    def take(source, number):
+        connection = a.open(source)
+        if connection and a.send(connection, head):
+            stop_in_record(a, connection)
             a.hold(connection)
 
     open_all(a, take)
