@@ -103,7 +103,7 @@ class HttpSession final : public Session {
         service_(std::move(service)),
         transport_(std::move(transport)),
         is_tls_(is_tls) {
-    buffer_.max_size(net::kUnparsedMax);
+    buffer_.max_size(net::kHeaderSizeMax);
   }
 
   Task<void> run(std::shared_ptr<Session> self) override;
@@ -113,6 +113,8 @@ class HttpSession final : public Session {
   }
 
  private:
+  // There is as much from the beginning as a head may have: a buffer that grows leaves what it was behind.
+  auto room_to_read() { return buffer_.prepare(buffer_.max_size() - buffer_.size()); }
   Task<bool> shake_hands(std::shared_ptr<Session> self);
   Task<bool> wait_for_request();
   Task<int> read_request_line();
@@ -167,8 +169,7 @@ Task<bool> HttpSession::wait_for_request() {
   if (has_served_ && service_->is_stopping) co_return false;
   is_idle_ = true;
   transport_->expires_after(service_->options.idle_timeout);
-  const auto [error, size] =
-      co_await transport_->async_read_some(buffer_.prepare(net::kReadSize), net::kTuple);
+  const auto [error, size] = co_await transport_->async_read_some(room_to_read(), net::kTuple);
   is_idle_ = false;
   if (error) co_return false;
   buffer_.commit(size);
@@ -190,8 +191,7 @@ Task<int> HttpSession::read_request_line() {
       co_return net::check_request_line(line);
     }
     if (text.size() >= net::kHeaderSizeMax) co_return 431;
-    const auto [error, size] =
-        co_await transport_->async_read_some(buffer_.prepare(net::kReadSize), net::kTuple);
+    const auto [error, size] = co_await transport_->async_read_some(room_to_read(), net::kTuple);
     if (error) co_return -1;
     buffer_.commit(size);
   }
