@@ -55,7 +55,7 @@ std::string_view to_string(Resource resource) { return kNames.at(static_cast<std
 
 Budgets default_budgets() {
   constexpr Duration kMinute = std::chrono::minutes(1);
-  return {Limit{2'048, 256, 512, {}},                            // connections
+  return {Limit{1'536, 256, 512, {}},                            // connections
           Limit{5'000, 200, 400, kMinute / 6},                   // arrivals
           Limit{128, 16, 32, {}},                                // handshakes
           Limit{64U << 20U, 8U << 20U, 16U << 20U, {}},          // bodies

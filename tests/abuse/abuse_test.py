@@ -32,8 +32,8 @@ from attacks import ATTACKS, Attack  # noqa: E402
 from world import BESIDE, World, node_host, p99, wait_for  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[2]
-RSS_MAX = 160  # MiB that an attack may take while it lasts: most of it handshakes of TLS, if all connections begin at once (docs/security.md)
-REST_MAX = 96  # MiB that it may leave behind: the allocator keeps what the connections had for the next ones
+RSS_MAX = 64  # MiB that an attack may take while it lasts (docs/security.md)
+REST_MAX = 80  # MiB that it may leave behind: the allocator keeps what the connections had for the next ones
 SAMPLE_EVERY = 0.1  # s
 DATABASE_MAX = 4  # MiB of a domain
 OUTGOING_A_MINUTE = 10

@@ -466,7 +466,7 @@ TEST_F(Stranger, StatusSaysWhatIsUsed) {
   const json::object& budgets = all.at("budget").as_object();
   EXPECT_EQ(budgets.size(), budget::kResources);
   EXPECT_EQ(budgets.at("key_hosts").at("used"), json::value(1));
-  EXPECT_EQ(budgets.at("connections").at("total"), json::value(2'048));
+  EXPECT_EQ(budgets.at("connections").at("total"), json::value(1'536));
 }
 
 // --- what is kept of who follows -------------------------------------------------------------------------
