@@ -1,6 +1,8 @@
 #include "server/connections.hpp"
 
 #include <boost/asio/post.hpp>
+#include <set>
+#include <string_view>
 #include <tuple>
 
 #include "base/counted.hpp"
@@ -23,11 +25,14 @@ bool Connections::take(const Kind& kind, Place& place) {
 
 // Takes one from the strangers who have most, if the newcomer has fewer: one that waits for a request, if
 // they have such, and the oldest of these. Who is known makes room only for others who are, and a proxy,
-// through which everybody comes, for nobody.
+// through which everybody comes, for nobody. Where one address has all the turns that one may have, the
+// oldest of its own goes.
 bool Connections::make_room(const Kind& kind, const Place& newcomer) {
-  if (budget_ == nullptr || !budget_->is_total(kind.resource, newcomer.peer)) return false;
+  if (budget_ == nullptr) return false;
+  const bool is_total = budget_->is_total(kind.resource, newcomer.peer);
+  if (!is_total && kind.resource != kTurn.resource) return false;
   const auto may_go = [&](const Place& place) {
-    return (place.*kind.share).is_granted() &&
+    return (place.*kind.share).is_granted() && (is_total || place.peer.each == newcomer.peer.each) &&
            (!place.peer.known || (newcomer.peer.known && !place.peer.is_many));
   };
   std::map<std::string, std::size_t> groups;
@@ -98,17 +103,20 @@ void Connections::end_turn(const SharedSession& session) {
 }
 
 void Connections::give_turns(bool may_make_room) {
-  bool is_full = false;  // for strangers
+  bool is_full = false;             // for strangers
+  std::set<std::string_view> full;  // those who wait for one of their own
   for (auto it = line_.rbegin(); it != line_.rend(); ++it) {
     Place& place = it->second->place;
-    if (place.turn.is_granted() || (is_full && !place.peer.known)) continue;
+    if (place.turn.is_granted() || (is_full && !place.peer.known) || full.contains(place.peer.each)) continue;
     bool has_turn = take(kTurn, place);
     if (!has_turn && may_make_room && make_room(kTurn, place)) {
       may_make_room = false;
       has_turn = take(kTurn, place);
     }
     if (has_turn) it->second->granted.cancel();
-    is_full = is_full || (!has_turn && budget_->is_total(kTurn.resource, place.peer));
+    if (has_turn) continue;
+    full.insert(place.peer.each);
+    is_full = is_full || budget_->is_total(kTurn.resource, place.peer);
   }
 }
 

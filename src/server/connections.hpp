@@ -71,7 +71,8 @@ struct Place {
 //
 // A handshake takes a multiple of what a connection takes before and after it, so there are few at a time;
 // the others wait. A turn is given at once if there is one, or if one of those that have most makes room,
-// whose handshake is not quick, or the oldest does, whose is slow. Who has to wait all the same gets one when
+// whose handshake is not quick, or the oldest does, whose is slow; of one address that has all that one may
+// have, its own. Who has to wait all the same gets one when
 // somebody is done, or when the next has lasted so long; who came last comes first, so that not everybody
 // waits where it is many who are slow.
 class Connections : public std::enable_shared_from_this<Connections> {

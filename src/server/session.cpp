@@ -136,6 +136,7 @@ class HttpSession final : public Session {
 };
 
 Task<void> HttpSession::run(std::shared_ptr<Session> self) {
+  const CloseAtEnd at_end(*transport_);  // here, on its strand
   if (is_tls_) {
     const bool is_done = co_await shake_hands(self);
     if (!is_done) co_return;

@@ -86,15 +86,6 @@ class WriteLimit {
   boost::asio::steady_timer timer_;
 };
 
-// However writing ends, by cancellation too, reading must end as well.
-struct CloseAtEnd {
-  Transport& transport;
-  explicit CloseAtEnd(Transport& of) : transport(of) {}
-  CloseAtEnd(const CloseAtEnd&) = delete;
-  CloseAtEnd& operator=(const CloseAtEnd&) = delete;
-  ~CloseAtEnd() { transport.close(); }
-};
-
 }  // namespace
 
 Task<void> write_stream(Transport* transport, std::string head, net::Version version, StreamReader reader) {
@@ -121,8 +112,8 @@ Task<void> write_stream(Transport* transport, std::string head, net::Version ver
 
 Task<void> write_websocket(std::shared_ptr<void> owner, Transport* transport, Upgrade upgrade,
                            StreamReader reader) {
-  const CloseAtEnd at_end(*transport);
-  transport->expires_never();  // the WebSocket has timeouts of its own
+  const CloseAtEnd at_end(*transport);  // reading must end as well
+  transport->expires_never();           // the WebSocket has timeouts of its own
   auto socket = std::make_shared<WebSocket>(*transport);
   auto timeout = websocket::stream_base::timeout::suggested(boost::beast::role_type::server);
   timeout.handshake_timeout = reader.timeout;

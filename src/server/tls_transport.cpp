@@ -1,11 +1,13 @@
 #include "server/tls_transport.hpp"
 
+#include <array>
 #include <boost/asio/compose.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/ssl/context.hpp>
 #include <boost/asio/ssl/error.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <cerrno>
+#include <limits>
 #include <openssl/bio.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
@@ -82,7 +84,8 @@ ssize_t Connection::find_record() {
   const bool is_of_tls = header[0] >= SSL3_RT_CHANGE_CIPHER_SPEC && header[0] <= SSL3_RT_APPLICATION_DATA &&
                          size <= SSL3_RT_MAX_PACKET_SIZE;
   if (std::exchange(is_late_, false) || !is_of_tls || static_cast<std::size_t>(there()) >= size) {
-    left_ = size;
+    // Of half a header nobody knows where the record ends: OpenSSL takes what there is from then on.
+    left_ = static_cast<std::size_t>(seen) < header.size() ? std::numeric_limits<std::size_t>::max() : size;
     return seen;
   }
   wanted_ = static_cast<int>(size);
@@ -160,7 +163,8 @@ class Operation {
   void operator()(Self& self, error_code error = {}) {
     if (outcome_) return self.complete(*outcome_, static_cast<Size>(size_)...);
     const std::shared_ptr<Connection> connection = connection_;  // `self` is handed on below, with this
-    if (!error && !connection->socket.is_open()) error = asio::error::operation_aborted;
+    const bool is_cancelled = self.cancelled() != asio::cancellation_type::none;  // since it waited
+    if (!error && (is_cancelled || !connection->socket.is_open())) error = asio::error::operation_aborted;
     if (waits_to_read_) connection->after_wait();
     if (!error) {
       ERR_clear_error();
@@ -200,9 +204,6 @@ class TlsTransport final : public Transport {
  public:
   TlsTransport(TcpSocket socket, net::TlsContext tls)
       : connection_(std::make_shared<Connection>(std::move(socket))), tls_(std::move(tls)) {}
-  ~TlsTransport() override { connection_->close(); }
-  TlsTransport(const TlsTransport&) = delete;
-  TlsTransport& operator=(const TlsTransport&) = delete;
 
   executor_type get_executor() override { return socket().get_executor(); }
   Task<error_code> wait_for_client() override {
@@ -234,6 +235,9 @@ Task<error_code> TlsTransport::handshake() {
   error_code error;
   socket().native_non_blocking(true, error);
   if (error) co_return error;
+  // An urgent byte would be counted, and never come with the others.
+  socket().set_option(asio::socket_base::out_of_band_inline(true), error);
+  if (error) co_return error;
   SSL* const ssl = SSL_new(tls_->native_handle());
   if (ssl == nullptr) co_return asio::error::no_memory;
   connection_->ssl.reset(ssl);
@@ -250,7 +254,9 @@ void TlsTransport::expires_after(std::chrono::steady_clock::duration time) {
   connection_->timer.expires_after(time);
   connection_->timer.async_wait([weak = std::weak_ptr(connection_)](const error_code& error) {
     const auto connection = error ? nullptr : weak.lock();
-    if (connection && connection->timer.expiry() <= std::chrono::steady_clock::now()) connection->close();
+    if (connection && connection->socket.is_open() &&
+        connection->timer.expiry() <= std::chrono::steady_clock::now())
+      connection->close();
   });
 }
 

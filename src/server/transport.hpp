@@ -103,6 +103,15 @@ class Transport {
   }
 };
 
+// However who uses it ends, by cancellation too. On its strand.
+struct CloseAtEnd {
+  Transport& transport;
+  explicit CloseAtEnd(Transport& of) : transport(of) {}
+  CloseAtEnd(const CloseAtEnd&) = delete;
+  CloseAtEnd& operator=(const CloseAtEnd&) = delete;
+  ~CloseAtEnd() { transport.close(); }
+};
+
 inline constexpr std::chrono::seconds kGoodbyeTimeout{2};
 
 // Until the other side ends, or there were `unread` bytes.

@@ -178,16 +178,13 @@ TEST_F(HandshakesTest, WhereEverybodyHasOneTheOldestGoesWhenItIsSlow) {
 }
 
 // Where it is not all strangers who have too many, but that one, nobody makes room for it.
-TEST_F(HandshakesTest, WhoWaitsHasATurnWhenOneOfTheirOwnEnds) {
+TEST_F(HandshakesTest, WhoWaitsHasATurnWhenOneOfTheirOwnIsSlow) {
   serve_with({100, 1, 0, {}});
   while_serving([&] {
     auto slow = begin(2);
     EXPECT_TRUE(have_turns(1));
     auto next = std::async(std::launch::async, [&] { return serve_one(2).first; });
-    EXPECT_EQ(next.wait_for(2 * server::Connections::kSlowHandshake), std::future_status::timeout);
     EXPECT_TRUE(serve_one(3).first) << "holds up nobody else";
-    EXPECT_TRUE(slow->drip());
-    slow.reset();
     EXPECT_TRUE(next.get());
     return true;
   });
