@@ -9,6 +9,7 @@ import http.client
 import json
 import random
 import signal
+import socket
 import ssl
 import subprocess
 import sys
@@ -257,11 +258,9 @@ def changes_its_limits(network, check):
     def refused():
         return int(front.get(network.livez, "/metrics")[1].split("\ntagring_connections_refused_total ")[1].split()[0])
 
-    def is_refused():
-        try:
-            network.outside("/actor").getresponse()
-        except (OSError, http.client.HTTPException):
-            pass
+    def is_refused():  # whichever of them the balancer thinks to be up
+        with socket.create_connection((network.machine_address(FRONTS[0]), network.port), timeout=5) as connection:
+            connection.sendall(f"PROXY TCP4 127.0.0.1 {network.node_address(TWICE)} 4000 {network.port}\r\n".encode())
         return refused() > before
 
     before = refused()
