@@ -252,7 +252,7 @@ class Client(unittest.TestCase):
         self.assertNotIn("any more", self.run_it("fasp", "list"))
         self.assertNotIn("wait since", self.run_it("fasp", "list"))
         server["untold"] = {"waiting": 3, "failing_since": "2026-11-29T13:00:00Z", "reason": "HTTP status 503"}
-        self.assertIn("; 3 announcements wait since 2026-11-29T13:00:00Z: HTTP status 503", self.run_it("fasp", "list"))
+        self.assertIn("elk.example: 3 announcements wait since 2026-11-29T13:00:00Z: HTTP status 503", self.run_it("fasp", "list"))
 
     def test_what_an_instance_was_not_subscribed_to_is_said_to_be_so(self):
         self.server.answers = {"/instances/subscribe": {"host": "social.example", "subscribed": ["cats"]}, "/instances/unsubscribe": {"host": "social.example", "unsubscribed": ["cats"], "unknown": ["catruday"]}}
