@@ -363,7 +363,7 @@ Task<Result<Duration>> Replayer::wait_until_open(Replay replay) {
   const Duration pause = places_.opens(replay) - clock_.wall_now();
   rest({replay.host, replay.tag}, clock_.now() + pause, std::move(why));
   // Its history could be read again. Of an inbox that failed nothing is known before it is tried.
-  if (is_set(replay.failing_since) && replay.day < day_of(replay.failing_since)) {
+  if (is_set(replay.failing_since) && replay.failing_since < places_.opens_first(replay)) {
     replay.failing_since = WallTime();
     CO_TRY_VOID(co_await save(std::move(replay), {}));
   }

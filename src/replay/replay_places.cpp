@@ -20,11 +20,13 @@ Duration open_on_a_day(const Replay& replay) {
 
 }  // namespace
 
+WallTime ReplayPlaces::opens_first(const Replay& replay) const {
+  if (replay.may_trend()) return WallTime();
+  return std::chrono::floor<days>(replay.started) + kSeenFirst + kOpen;
+}
+
 WallTime ReplayPlaces::opens(const Replay& replay) const {
-  WallTime first = authors_.today();
-  if (!replay.may_trend())
-    first = std::max<WallTime>(first, std::chrono::floor<days>(replay.started) + kSeenFirst);
-  return first + open_on_a_day(replay);
+  return std::max<WallTime>(opens_first(replay), authors_.today() + open_on_a_day(replay));
 }
 
 Result<void> ReplayPlaces::check(const Replay& replay) const {

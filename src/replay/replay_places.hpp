@@ -37,6 +37,8 @@ class ReplayPlaces {
 
   // From when on posts of it go, which may be past. One that may trend goes at any time.
   [[nodiscard]] WallTime opens(const Replay& replay) const;
+  // On the first day on which they do: before that the instance is sent nothing.
+  [[nodiscard]] WallTime opens_first(const Replay& replay) const;
   // kInvalid if all its posts are too old by then.
   [[nodiscard]] Result<void> check(const Replay& replay) const;
   // When its next day begins.
