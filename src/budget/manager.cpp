@@ -37,6 +37,10 @@ void add(Use& use, std::uint64_t amount, const Limit& limit, Instant now) {
   use.amount += amount;
 }
 
+std::uint64_t strangers_part(const Limit& limit) {
+  return limit.total - limit.total * Manager::kReservedPercent / 100;
+}
+
 // What of a host, or of a domain, is counted for one asker.
 std::string of_asker(const std::string& asked, const Spender& spender) {
   return asked + " for " + spender.asker;
@@ -47,7 +51,7 @@ std::string of_asker(const std::string& asked, const Spender& spender) {
 Spender Spender::on_behalf_of(const Spender& who) const {
   Spender host = *this;
   host.for_known = who.known;
-  host.asker = who.group.empty() ? who.each : who.group;
+  host.asker = who.whole();
   return host;
 }
 
@@ -169,8 +173,22 @@ const Manager::Use* Manager::obstacle(Resource resource, const Spender& spender,
   if (const Use* use = full_for_asker(spender.each, limit.each * factor)) return use;
   if (const Use* use = full_for_asker(spender.group, limit.group * factor)) return use;
   if (exceeds(account.all, limit.total)) return &account.all;
-  const std::uint64_t of_strangers = limit.total - limit.total * kReservedPercent / 100;
-  return !reserved && exceeds(account.strangers, of_strangers) ? &account.strangers : nullptr;
+  const bool is_taken =
+      exceeds(account.strangers, strangers_part(limit)) || has_had_more(resource, spender, amount);
+  return !reserved && is_taken ? &account.strangers : nullptr;
+}
+
+bool Manager::has_had_more(Resource resource, const Spender& spender, std::uint64_t amount) const {
+  const Instant now = clock_.now();
+  const Limit& limit = budgets_.at(static_cast<std::size_t>(resource));
+  const Account& account = accounts_.at(static_cast<std::size_t>(resource));
+  const std::uint64_t part = strangers_part(limit);
+  const std::uint64_t of_all = amount_at(account.strangers, limit, now);
+  if (limit.window == Duration::zero() || part == 0 || of_all + amount <= part - part / kLeftForOthers)
+    return false;
+  const auto own = account.groups.find(spender.whole());
+  if (own == account.groups.end() || now >= own->second.ends) return false;
+  return own->second.as_stranger > of_all / account.groups.size();
 }
 
 bool Manager::is_total(Resource resource, const Spender& spender) const {
@@ -199,7 +217,7 @@ void Manager::charge(Resource resource, const Spender& spender, std::uint64_t am
   const Limit& limit = budgets_.at(static_cast<std::size_t>(resource));
   Account& account = accounts_.at(static_cast<std::size_t>(resource));
   add(account.each[spender.each], amount, limit, now);
-  if (!spender.group.empty()) add(account.groups[spender.group], amount, limit, now);
+  add(account.groups[spender.whole()], amount, limit, now);
   if (!spender.asker.empty()) {
     add(account.askers[of_asker(spender.each, spender)], amount, limit, now);
     if (!spender.group.empty()) add(account.askers[of_asker(spender.group, spender)], amount, limit, now);
@@ -208,7 +226,7 @@ void Manager::charge(Resource resource, const Spender& spender, std::uint64_t am
   if (reserved) return;
   add(account.strangers, amount, limit, now);
   account.each[spender.each].as_stranger += amount;
-  if (!spender.group.empty()) account.groups[spender.group].as_stranger += amount;
+  account.groups[spender.whole()].as_stranger += amount;
 }
 
 void Manager::count(Resource resource, const Spender& spender, std::uint64_t amount) {
@@ -237,7 +255,7 @@ void Manager::give_back(Resource resource, const Spender& spender, std::uint64_t
     if (use->second.amount == 0) uses.erase(use);
   };
   less(account.each, spender.each);
-  less(account.groups, spender.group);
+  less(account.groups, spender.whole());
   account.all.amount -= std::min(account.all.amount, amount);
   account.strangers.amount -= std::min(account.strangers.amount, of_strangers);
 }

@@ -3,8 +3,10 @@
 // Everybody is counted as what they can hardly have many of: an IPv4 address, the /64 and the /48 of an IPv6
 // address, a host or its registered domain. A part of every budget is for those who are known: neighbours on
 // the ring, own instances, the administrator. Strangers can use up the rest and no more, so they shut out
-// each other at worst. Nor can one who is known take all of that part, of what is held. After libp2p's
-// resource manager.
+// each other at worst. Nor can one who is known take all of that part, of what is held. Of what comes back
+// with time, the last third is for strangers who have not had more of it than others have on the average:
+// some who take all that each may have leave something for who comes after them. After libp2p's resource
+// manager.
 #pragma once
 
 #include <algorithm>
@@ -79,6 +81,8 @@ struct Spender {
   bool is_many = false;    // a proxy, known, through which everybody comes
   std::string asker = {};  // a host that is asked: on behalf of whom; empty: it does not matter
 
+  // The group, or who belongs to none.
+  [[nodiscard]] const std::string& whole() const { return group.empty() ? each : group; }
   // The same host, asked because of what that one says: one of them alone has not all that it is asked.
   [[nodiscard]] Spender on_behalf_of(const Spender& who) const;
 };
@@ -88,7 +92,7 @@ class Manager {
  public:
   static constexpr unsigned kReservedPercent = 25;  // of each total, for those who are known
   static constexpr unsigned kKnownFactor = 8;       // so many times what strangers have, each
-  static constexpr unsigned kLeftForOthers = 3;     // one asker leaves a third of what a host may be asked
+  static constexpr unsigned kLeftForOthers = 3;  // a third: one asker leaves it of what a host may be asked
   static constexpr Duration kKnownFor = std::chrono::hours(24);
 
   Manager(const Budgets& budgets, Clock& clock) : budgets_(budgets), clock_(clock) {}
@@ -143,7 +147,7 @@ class Manager {
   };
   struct Account {
     std::map<std::string, Use> each;
-    std::map<std::string, Use> groups;
+    std::map<std::string, Use> groups;  // and who belongs to none
     std::map<std::string, Use> askers;  // of each host and domain
     Use strangers;
     Use all;
@@ -154,6 +158,9 @@ class Manager {
   // Whether so much comes out of what strangers cannot take. Of what is held, one who is known has half of
   // that, so that another finds room, and beside it what a stranger has.
   [[nodiscard]] bool is_reserved(Resource resource, const Spender& spender, std::uint64_t amount) const;
+  // Of what comes back, and strangers have had most of in this window, this one has had more than they have
+  // on the average.
+  [[nodiscard]] bool has_had_more(Resource resource, const Spender& spender, std::uint64_t amount) const;
   void charge(Resource resource, const Spender& spender, std::uint64_t amount, bool reserved);
   [[nodiscard]] bool is_known(const std::string& each) const;
   [[nodiscard]] bool is_own(std::string_view host) const;

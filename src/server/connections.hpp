@@ -64,7 +64,7 @@ struct Place {
   budget::Share turn;                           // for as long as its TLS handshake lasts
   std::chrono::steady_clock::time_point since;  // it is open, or its turn has come
   // Whose connections are counted together when room must be made.
-  [[nodiscard]] const std::string& group() const { return peer.group.empty() ? peer.each : peer.group; }
+  [[nodiscard]] const std::string& group() const { return peer.whole(); }
 };
 
 // Used on its strand only.

@@ -280,6 +280,29 @@ TEST_F(ManagerTest, TheDefaultsAreThoseThatAreDocumented) {
   says(kReaderHosts, "{group} to one domain, eight times");
 }
 
+TEST_F(ManagerTest, WhoComesAfterManyThatTookAllTheyMayStillFindsSome) {
+  Manager manager(budgets({120, 20, 20, std::chrono::seconds(10)}), clock);  // strangers have 90
+  const auto take = [&](const std::string& text) {
+    return manager.take(kOne, manager.who(address(text.c_str()))) == Duration(0);
+  };
+  int got = 0;
+  for (int round = 0; round < 20; ++round)
+    for (int i = 0; i < 10; ++i) got += take(fmt::format("192.0.2.{}", i + 1)) ? 1 : 0;
+  EXPECT_EQ(got, 90) << "nobody else is there";
+  clock.time += std::chrono::seconds(10);
+
+  ASSERT_TRUE(take("198.51.100.1"));
+  for (int round = 0; round < 20; ++round)
+    for (int i = 0; i < 10; ++i) take(fmt::format("192.0.2.{}", i + 1));
+  const std::uint64_t taken = manager.used(kOne);
+  EXPECT_LE(taken, 70U) << "all have had more than that one";
+  EXPECT_TRUE(take("198.51.100.1"));
+  EXPECT_TRUE(take("203.0.113.1")) << "who has had nothing";
+  EXPECT_TRUE(take("2001:db8:1:1::1"));
+  for (int i = 0; i < 60; ++i) take(fmt::format("2001:db8:1:{:x}::1", i));
+  EXPECT_TRUE(take("203.0.113.2")) << "a /48 is one, however many addresses it has";
+}
+
 TEST_F(ManagerTest, HostsOfARegisteredDomainAreOneGroup) {
   Manager manager(budgets({100, 2, 3, {}}), clock);
   const auto take = [&](const char* host) { return manager.take(kOne, manager.who(host)) == Duration(0); };
