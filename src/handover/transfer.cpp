@@ -90,7 +90,8 @@ Task<Transfer::Sources> Transfer::sources(Ring ring, RingId id, Segment position
       if (!owner) break;
       known.copies[owner->contact.origin()].insert(i);
       const bool wrapped = owner->segment.from == owner->segment.to;
-      if (wrapped || owner->segment.contains(shifted.to)) break;
+      // Whoever owns more than half of the ring may own both ends, and not all between them.
+      if (wrapped || Segment{reached, owner->segment.to}.contains(shifted.to)) break;
       reached = owner->segment.to;
     }
   }

@@ -204,5 +204,45 @@ TEST(Renewing, AFormerOwnerIsUnfollowedThoughTheOwnerOfAnotherHashtagIsNotFound)
   EXPECT_TRUE(world.run_until(std::chrono::minutes(5), [&] { return !follows_former(); }));
 }
 
+// Both ends of the segment that they share with others may be their own, and the middle is not.
+TEST(Reconciling, WhoOwnsMoreThanHalfOfARingAsksAllWhoOwnTheRest) {
+  const auto owner_of = [](World& world, const RingId& place) {
+    for (const std::size_t i : world.up())
+      if (world.node(i).rings().of(Ring::kStorage).owning(place) != nullptr) return i;
+    return SIZE_MAX;
+  };
+  std::size_t tried = 0;
+  for (std::uint64_t seed = 0; seed < 30 && tried < 2; ++seed) {
+    WorldOptions options{.vservers = 1, .storage_replicas = 2, .reconcile = std::chrono::minutes(1)};
+    World world(seed, options);
+    for (std::size_t i = 0; i < 3; ++i) world.start_node(i);
+    ASSERT_TRUE(world.run_until(std::chrono::minutes(5), [&] { return world.is_settled(); }));
+    for (int n = 0; n < 100; ++n) {
+      const Tag tag = *Tag::parse(fmt::format("moss{}", n));
+      const std::size_t large = owner_of(world, tag.key());
+      const std::size_t other = owner_of(world, replica_key(tag.key(), 1, 2));
+      const auto& vserver = *world.node(large).rings().of(Ring::kStorage).vservers().front();
+      const Segment own = *vserver.serving();
+      const bool is_large = own.contains(replica_key(own.from, 1, 2));
+      const bool is_next = vserver.successors().front().host == fmt::format("tags.n{}.example", other);
+      if (!is_large || is_next || other == large) continue;
+      ++tried;
+      world.publish(0, {tag.canonical()});
+      ASSERT_TRUE(world.run_until(std::chrono::minutes(2), [&] { return world.is_quiet(); }))
+          << world.unrest();
+      const auto await = [&](auto task) { return *world.await(std::move(task), std::chrono::seconds(10)); };
+      const auto kept = [&] {
+        return await(world.history_store(large).page(tag, std::nullopt, 10))->entries.size();
+      };
+      ASSERT_EQ(kept(), 1U);
+      ASSERT_TRUE(await(world.history_store(large).forget(tag, 10, world.loop.wall_now())));
+      ASSERT_EQ(kept(), 0U);
+      EXPECT_TRUE(world.run_until(std::chrono::minutes(5), [&] { return kept() == 1; })) << "seed " << seed;
+      break;
+    }
+  }
+  EXPECT_EQ(tried, 2U);
+}
+
 }  // namespace
 }  // namespace tagring::sim
