@@ -174,6 +174,11 @@ Task<bool> ReassignQueue::history(Segment keys) {
   }
 }
 
+Task<bool> ReassignQueue::owe_partition(redundancy::Partition partition) {
+  const RingId key = partition.key();
+  return history({key - RingId::power_of_two(0), key});
+}
+
 Task<void> ReassignQueue::wait_for_outbox() {
   while (outbox_.size() > kTimesOwed * options_.rows) {
     const Instant next = clock_.now() + std::chrono::seconds(1);

@@ -16,6 +16,7 @@
 #include "delivery/owner_queue.hpp"
 #include "handover/read_segments.hpp"
 #include "overlay/ring_service.hpp"
+#include "redundancy/partition.hpp"
 #include "ring/vserver.hpp"
 #include "storage/disputes.hpp"
 
@@ -46,6 +47,8 @@ class ReassignQueue {
   // After the node has given up a vserver that owned these positions, to which nothing was written after
   // `since`: of history what nobody has read to its end since then is owed.
   void gave_up(Ring ring, const RingId& vserver, const Segment& positions, Instant since);
+  // storage::Observer::owe_partition.
+  [[nodiscard]] Task<bool> owe_partition(redundancy::Partition partition);
   // The node leaves, and another one has all that the vserver owned: nothing is owed.
   void handed_over(Ring ring, const RingId& vserver);
   [[nodiscard]] Task<void> stop();

@@ -174,6 +174,10 @@ Task<Result<void>> NodeWiring::fetch_partition(std::string origin, ring::Contact
                                                   std::move(to), version, sources);
 }
 
+Task<bool> NodeWiring::owe_partition(redundancy::Partition partition) {
+  return parts_.handover.reassign.owe_partition(std::move(partition));
+}
+
 bool NodeWiring::is_shown(const storage::HistoryEntry& entry) const {
   const federation::Blocks& blocks = parts_.speech.blocks;
   const std::string& tag = entry.partition.tag.canonical();

@@ -54,6 +54,7 @@ class NodeWiring final : public Wiring {
   Task<Result<void>> fetch_partition(std::string origin, ring::Contact requester, redundancy::Partition from,
                                      redundancy::Partition to, std::uint64_t version,
                                      std::size_t sources) override;
+  Task<bool> owe_partition(redundancy::Partition partition) override;
   [[nodiscard]] bool is_shown(const storage::HistoryEntry& entry) const override;
 
   // --- publisher::Observer ---

@@ -330,6 +330,18 @@ Task<void> KeptPartitions::drop(redundancy::Partition partition) {
   }
 }
 
+Task<Result<std::vector<redundancy::Partition>>> KeptPartitions::left_over(Tag tag) {
+  std::vector<redundancy::Partition> left;
+  for (const unsigned number : redundancy::partitions_of_set(copies(), redundancy::kRelaysMax)) {
+    redundancy::Partition partition{tag, number};
+    const auto handed = handed_.find(tag);
+    if (is_read(partition) || (handed != handed_.end() && handed->second.contains(number))) continue;
+    CO_TRY(const double bytes, co_await bytes_of(tag, number));
+    if (bytes > 0) left.push_back(std::move(partition));
+  }
+  co_return left;
+}
+
 Task<bool> KeptPartitions::sweep(Tag tag) {
   for (const unsigned number : redundancy::partitions_of_set(copies(), redundancy::kRelaysMax)) {
     redundancy::Partition partition{tag, number};

@@ -100,6 +100,8 @@ class KeptPartitions {
   void leave_out_misplaced(std::vector<HistoryEntry>* entries) const;
   // Another owner has fetched all of it.
   void note_handed(const redundancy::Partition& partition);
+  // Those of the tag that nobody reads, and of which posts are here that no other owner has fetched.
+  [[nodiscard]] Task<Result<std::vector<redundancy::Partition>>> left_over(Tag tag);
   // Drops everything of the tag that nobody reads. False if that has to be tried again.
   [[nodiscard]] Task<bool> sweep(Tag tag);
 

@@ -21,6 +21,9 @@ class Observer {
   virtual Task<Result<void>> fetch_partition(std::string origin, ring::Contact requester,
                                              redundancy::Partition from, redundancy::Partition to,
                                              std::uint64_t version, std::size_t sources) = 0;
+  // Owes what is in a partition here to whoever keeps those posts now. When it completes, that is on disk;
+  // false if not all of it is.
+  virtual Task<bool> owe_partition(redundancy::Partition partition) = 0;
   // Whether readers get to see it: neither its author nor its hashtag is blocked here, its author blocks
   // neither the hashtag's actor nor this node, and it was not taken down.
   [[nodiscard]] virtual bool is_shown(const HistoryEntry& entry) const = 0;

@@ -15,6 +15,7 @@ constexpr Duration kTellAgain = std::chrono::minutes(5);  // owners that are new
 constexpr Duration kGiveUp = std::chrono::minutes(5);     // a set that not all owners take
 constexpr Duration kConfirmEvery = std::chrono::minutes(10);
 constexpr std::ptrdiff_t kConfirmMost = 4;  // sets in one round of the upkeep
+constexpr std::size_t kLooksBeyond = 32;    // the same
 constexpr double kRoom = 4;                 // places that a set may have for each that the ring seems to have
 
 // Both are in order.
@@ -37,6 +38,7 @@ StorageRedundancy::StorageRedundancy(Options options, KeptPartitions& kept, Stor
       kept_(kept),
       calls_(calls),
       authenticator_(authenticator),
+      observer_(observer),
       clock_(runtime.clock),
       log_(runtime.log),
       merger_(kept, calls, observer, policy_, runtime),
@@ -244,31 +246,55 @@ Task<void> StorageRedundancy::upkeep() {
     const std::vector<Tag> tags = kept_.tags();
     // What was known of a set goes with it: a member can make up any number of them, one after the other.
     merger_.forget_others(tags);
-    forget_others(tags, &swept_);
+    forget_others(tags, &beyond_);
     forget_others(tags, &told_);
     forget_others(tags, &made_);
     forget_others(tags, &confirmed_);
     co_await confirm_some(tags);
+    std::size_t looks = kLooksBeyond;
     for (const Tag& tag : kept_.tags()) {
       const redundancy::StorageSet set = kept_.of(tag);
       const bool is_merging = policy_.state(set) == State::kMerging;
       const bool merges = is_merging && merger_.begin(tag);
       if (merges) tasks_.spawn("merge", merger_.merge(tag));
-      const auto swept_before = swept_.find(tag);
-      const bool is_swept = swept_before != swept_.end() && swept_before->second == set.version;
       // One that was forgotten a moment ago has no age: what was put beyond it does not go at once.
-      const bool is_kept = set.version > 0;
-      const bool is_over = is_kept && !is_merging && !is_swept && kept_.age(tag) > options_.policy.cooldown;
-      if (is_over) {
-        // What is beyond the read factor for so long goes, also if this node did not see it fetched, or has
-        // forgotten that: all owners that stay have fetched from all that went.
-        const bool swept = co_await kept_.sweep(tag);
-        if (swept) swept_[tag] = set.version;
-      }
+      if (set.version > 0 && !is_merging) co_await look_beyond(tag, &looks);
       const bool is_free = is_coordinator(tag) && busy_.insert(tag).second;
       if (is_free) tasks_.spawn("tend", tend(tag));
     }
   }
+}
+
+// What nobody reads any more, and nobody has fetched either, was put there by a set of a part of the ring
+// that was cut off. It goes later: the set that leaves it out may be made up.
+Task<void> StorageRedundancy::look_beyond(Tag tag, std::size_t* looks) {
+  using State = Beyond::State;
+  const std::uint64_t version = kept_.of(tag).version;
+  Beyond& beyond = beyond_[tag];
+  if (beyond.version != version) beyond = {version, State::kUnknown};
+  if (beyond.state == State::kUnknown && *looks > 0) {
+    --*looks;
+    beyond.state = State::kBeingOwed;
+    tasks_.spawn("owe_beyond", owe_beyond(tag, version));
+  } else if (beyond.state == State::kOwed && kept_.age(tag) > options_.policy.cooldown) {
+    const bool swept = co_await kept_.sweep(tag);
+    if (swept) beyond_[tag] = {version, State::kDropped};
+  }
+}
+
+Task<void> StorageRedundancy::owe_beyond(Tag tag, std::uint64_t version) {
+  Result<std::vector<Partition>> left = co_await kept_.left_over(tag);
+  bool is_owed = left.has_value();
+  if (left) {
+    for (Partition& partition : *left) {
+      log_.info("storage_left_over", {{"tag", partition.name()}});
+      const bool owed = co_await observer_.owe_partition(std::move(partition));
+      is_owed = is_owed && owed;
+    }
+  }
+  const auto beyond = beyond_.find(tag);
+  if (beyond == beyond_.end() || beyond->second.version != version) co_return;
+  beyond->second.state = is_owed ? Beyond::State::kOwed : Beyond::State::kUnknown;
 }
 
 // Asks for more owners if a partition has become more than this node can bear.
@@ -341,10 +367,11 @@ Task<void> StorageRedundancy::confirm(Tag tag) {
   if (!redundancy::supersedes(set, of_most)) co_return;
   const Result<void> forgotten = co_await kept_.forget(set);
   confirmed_.erase(tag);
-  // What was put beyond it is looked at by nobody now, and goes when another set has rested, not at once.
-  swept_.erase(tag);
+  // What was put beyond it goes when another set has rested, not at once.
+  beyond_.erase(tag);
   merger_.forget(tag);
   if (forgotten && of_most.version > 0) co_await kept_.adopt(of_most);
+  tasks_.spawn("owe_beyond", owe_beyond(tag, kept_.of(tag).version));
 }
 
 // --- asking and answering ----------------------------------------------------------------------------------

@@ -7,7 +7,9 @@
 // wire), never shrinks before the posts that are found through it are elsewhere. A change is safe because of
 // two rules. Nobody takes posts by a larger number before all owners at rest, whom readers ask first, have
 // its read factor on disk. And nobody looks less far before whatever was found there has been taken up by
-// owners that are still asked, from sources that take no more.
+// owners that are still asked, from sources that take no more. Where a ring was cut in two, each part may
+// have done so by itself: whoever then finds posts here where nobody looks any more owes them to those who
+// keep them.
 #pragma once
 
 #include <map>
@@ -55,6 +57,12 @@ class StorageRedundancy {
  private:
   using Change = redundancy::StoragePolicy::Change;
   using Report = redundancy::StorageReport;
+  // How far what is beyond a set's read factor is cleared away.
+  struct Beyond {
+    enum class State : std::uint8_t { kUnknown, kBeingOwed, kOwed, kDropped };
+    std::uint64_t version = 0;  // of the set
+    State state = State::kUnknown;
+  };
   // A set that all owners have, and since when.
   struct Told {
     redundancy::StorageSet set;
@@ -78,6 +86,8 @@ class StorageRedundancy {
   [[nodiscard]] bool is_taken(const Tag& tag) const;
   // --- as any owner ---
   Task<void> upkeep();
+  Task<void> look_beyond(Tag tag, std::size_t* looks);
+  Task<void> owe_beyond(Tag tag, std::uint64_t version);
   Task<void> look_at(redundancy::Partition partition);
   Task<void> ask_for_more(Tag tag, unsigned partition, double bytes);
   [[nodiscard]] bool is_unconfirmed(const Tag& tag) const;
@@ -94,10 +104,11 @@ class StorageRedundancy {
   KeptPartitions& kept_;
   StorageCalls& calls_;
   federation::Authenticator& authenticator_;
+  Observer& observer_;
   Clock& clock_;
   Log& log_;
   std::set<redundancy::Partition> written_;
-  std::map<Tag, std::uint64_t> swept_;  // the version for which that is done
+  std::map<Tag, Beyond> beyond_;
   std::map<Tag, Told> told_;
   std::map<Tag, std::uint64_t> made_;  // the version that this node has made
   std::map<Tag, Instant> confirmed_;   // when owners at rest were asked whether they keep it

@@ -706,5 +706,62 @@ TEST(StorageSets, OfNetworksThatKeepOneOrTwoCopiesAreDividedToo) {
   }
 }
 
+// A ring was cut in two, and one part has had a set by which a node put posts where nobody looks by what
+// counts afterwards: a later set, or none. Their own node, which would see that, is gone.
+void expect_what_was_put_elsewhere_is_read(bool is_told) {
+  Grown grown(19, {});
+  World& world = grown.world();
+  const Tag tag = Tag::from_canonical(kTag);
+  const redundancy::Partition beyond{tag, 32};
+  const auto owner_of = [&](const RingId& place) {
+    for (const std::size_t i : world.up())
+      if (world.node(i).rings().of(Ring::kStorage).owning(place) != nullptr) return i;
+    return SIZE_MAX;
+  };
+  const std::size_t cut_off = owner_of(beyond.key());
+  std::set<std::size_t> owners{cut_off};
+  for (unsigned copy = 0; copy < 4; ++copy) owners.insert(owner_of(replica_key(tag.key(), copy, 4)));
+  ASSERT_EQ(owners.size(), 5U);
+  std::vector<std::size_t> others = world.up();
+  std::erase_if(others, [&](std::size_t i) { return owners.contains(i); });
+  for (int n = 0; n < 6; ++n) world.publish(others.back(), {kTag});
+  world.loop.run_for(
+      std::chrono::minutes(5));  // what was owned before all had joined is owed to nobody any more
+  ASSERT_TRUE(world.run_until(std::chrono::minutes(5), [&] { return world.is_quiet(); })) << world.unrest();
+  world.crash_node(others.back());
+
+  const auto await = [&](auto task) { return *world.await(std::move(task), std::chrono::seconds(10)); };
+  std::vector<storage::HistoryEntry> entries =
+      await(world.history_store(owner_of(tag.key())).page(tag, std::nullopt, 100))->entries;
+  ASSERT_EQ(entries.size(), 6U);
+  for (storage::HistoryEntry& entry : entries) entry.partition = beyond;
+  for (const std::size_t i : world.up())
+    ASSERT_TRUE(await(world.history_store(i).forget(tag, 100, world.loop.wall_now())));
+  ASSERT_TRUE(await(world.history_store(cut_off).put(entries)));
+  const auto tell = [&](std::uint64_t version, unsigned replicas) {
+    json::object body =
+        redundancy::to_json(redundancy::StorageSet{tag, version, replicas, replicas, world.loop.wall_now()});
+    body["action"] = "set";
+    world.forge_later(owner_of(tag.key()), cut_off, "/tagring/v1/stores", json::serialize(body));
+    world.loop.run_for(std::chrono::seconds(5));
+  };
+  tell(1, 8);
+  ASSERT_EQ(numbers_at(world, cut_off).replicas, 8U);
+  world.loop.run_for(std::chrono::minutes(1));
+  ASSERT_EQ(world.history(others.front(), kTag, 40)->size(), 0U);
+  if (is_told) tell(2, 4);
+  world.loop.run_for(std::chrono::minutes(is_told ? 2 : 25));
+  for (const std::size_t reader : {others[0], others[1], cut_off})
+    EXPECT_EQ(world.history(reader, kTag, 40)->size(), 6U) << reader;
+}
+
+TEST(StorageSets, WhatOnePartOfARingPutWhereALaterSetDoesNotLookIsReadAgain) {
+  expect_what_was_put_elsewhere_is_read(true);
+}
+
+TEST(StorageSets, WhatWasPutByASetThatIsForgottenIsReadAgain) {
+  expect_what_was_put_elsewhere_is_read(false);
+}
+
 }  // namespace
 }  // namespace tagring::sim

@@ -13,7 +13,14 @@ class AloneObserver final : public Observer {
                                      std::uint64_t, std::size_t) override {
     co_return fail(ErrorCode::kUnavailable, "there is nobody else");
   }
+  Task<bool> owe_partition(redundancy::Partition partition) override {
+    owed.push_back(partition.name());
+    co_return disk_works;
+  }
   [[nodiscard]] bool is_shown(const HistoryEntry&) const override { return true; }
+
+  bool disk_works = true;
+  std::vector<std::string> owed;
 };
 
 class StorageRedundancyTest : public RoleTest {
@@ -79,6 +86,35 @@ TEST_F(StorageRedundancyTest, AnAnswerAboutAnotherHashtagIsNone) {
   ASSERT_TRUE(answer);
   EXPECT_EQ(answer->version, 4U);
   EXPECT_FALSE(answer_of("dogs"_tag));
+}
+
+// A part of the ring that was cut off has put them there by a set of its own, and nobody looks there any
+// more.
+TEST_F(StorageRedundancyTest, PostsThatALaterSetLeavesOutAreOwedToThoseWhoKeepThem) {
+  ASSERT_TRUE(run(kept.adopt({"cats"_tag, 1, 8, 8, clock.wall_now()})));
+  put("https://a.example/1");
+  loop.run_for(std::chrono::seconds(30));
+  EXPECT_TRUE(storage_observer.owed.empty()) << "it is read";
+  storage_observer.disk_works = false;
+  ASSERT_TRUE(run(kept.adopt({"cats"_tag, 2, 4, 4, clock.wall_now()})));
+  loop.run_for(std::chrono::minutes(2));
+  EXPECT_GT(storage_observer.owed.size(), 1U) << "again and again";
+  EXPECT_EQ(held(), 1U) << "until it is owed";
+  storage_observer.disk_works = true;
+  storage_observer.owed.clear();
+  loop.run_for(std::chrono::minutes(2));
+  EXPECT_EQ(storage_observer.owed, (std::vector<std::string>{"cats/32"})) << "once";
+  EXPECT_EQ(held(), 0U);
+}
+
+TEST_F(StorageRedundancyTest, WhatAnotherOwnerHasFetchedIsOwedToNobody) {
+  ASSERT_TRUE(run(kept.adopt({"cats"_tag, 1, 4, 8, clock.wall_now()})));
+  put("https://a.example/1");
+  kept.note_handed(beyond);
+  ASSERT_TRUE(run(kept.adopt({"cats"_tag, 2, 4, 4, clock.wall_now()})));
+  loop.run_for(std::chrono::minutes(2));
+  EXPECT_TRUE(storage_observer.owed.empty());
+  EXPECT_EQ(held(), 0U);
 }
 
 }  // namespace
