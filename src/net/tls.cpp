@@ -74,8 +74,8 @@ Result<TlsContext> make_server_tls(const std::string& certificate_file, const st
   SSL_CTX* native = context->native_handle();
   set_common(native);
   SSL_CTX_set_alpn_select_cb(native, select_alpn, nullptr);
-  SSL_CTX_set_session_cache_mode(native,
-                                 SSL_SESS_CACHE_OFF);  // what to resume is in tickets, with the client
+  // What to resume is in tickets, with the client.
+  SSL_CTX_set_session_cache_mode(native, SSL_SESS_CACHE_OFF);
   if (SSL_CTX_set_cipher_list(native, kCiphers) != 1 || SSL_CTX_set1_groups_list(native, kGroups) != 1)
     return fail(ErrorCode::kInvalid, "TLS cipher suites: " + openssl_reason());
   if (SSL_CTX_use_certificate_chain_file(native, certificate_file.c_str()) != 1) {

@@ -1,4 +1,4 @@
-// What is spoken on one connection of the server. Internal to net/.
+// What is spoken on one connection of the server. Internal to server/.
 #pragma once
 
 #include <atomic>

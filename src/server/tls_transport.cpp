@@ -103,8 +103,8 @@ ssize_t Connection::receive(void* data, std::size_t size) {
   return received;
 }
 
-// --- by which OpenSSL reads and writes: its own way gets the process a signal where the other side is gone
-// -------
+// --- by which OpenSSL reads and writes -------------------------------------------------------------------
+// Its own way gets the process a signal where the other side is gone.
 
 Connection* connection_of(BIO* bio) { return static_cast<Connection*>(BIO_get_data(bio)); }
 
@@ -141,7 +141,7 @@ BIO* make_bio(Connection* connection) {
   return bio;
 }
 
-// ---------------------------------------------------------------------------------------------------------------
+// --- the transport ---------------------------------------------------------------------------------------
 
 error_code to_error(int reason) {
   if (reason == SSL_ERROR_NONE) return {};

@@ -183,9 +183,11 @@ TEST_F(HandshakesTest, WhoWaitsHasATurnWhenOneOfTheirOwnIsSlow) {
   while_serving([&] {
     auto slow = begin(2);
     EXPECT_TRUE(have_turns(1));
-    auto next = std::async(std::launch::async, [&] { return serve_one(2).first; });
+    auto next = std::async(std::launch::async, [&] { return serve_one(2); });
     EXPECT_TRUE(serve_one(3).first) << "holds up nobody else";
-    EXPECT_TRUE(next.get());
+    const auto [served, after] = next.get();
+    EXPECT_TRUE(served);
+    EXPECT_LT(after, std::chrono::seconds(8)) << "before the slow one's time is over";
     return true;
   });
   stop();
