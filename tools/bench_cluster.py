@@ -29,7 +29,9 @@ PARTS = {"posts": "verified and stored/s", "deliveries": "deliveries/s", "pages"
 # The load comes from one address, and what strangers may cost is not what is measured.
 NO_LIMITS = "[relay]\ndeliveries_per_second = 100000000\n[budget]\n" + "\n".join(
     f"{name} = 1000000000000"
-    for names, of in [(["connections", "arrivals", "body_octets", "loop_us", "database_us", "reads"], ["", "_per_address", "_per_48"]),
+    for names, of in [(["connections", "handshakes", "body_octets", "loop_us", "database_us", "reads"], ["", "_per_address", "_per_48"]),
+                      (["arrivals"], ["_per_address", "_per_48"]),
+                      (["handshakes"], ["_in_20_ms"]),
                       (["key_fetches"], ["_a_minute", "_per_address", "_per_48"]),
                       (["key_requests"], ["_a_minute", "_per_host", "_per_domain"])]
     for name in [name + end for name in names for end in of])

@@ -11,11 +11,11 @@ namespace tagring::budget {
 namespace {
 
 constexpr std::array<std::string_view, kResources> kNames = {
-    "connections",   "arrivals",     "handshakes",  "bodies",      "loop",         "database", "reads",
-    "streams",       "stream_tags",  "look_ups",    "claims",      "proofs",       "ways",     "guesses",
-    "calls",         "key_fetches",  "key_hosts",   "checks",      "vain_checks",  "events",   "names",
-    "ring_names",    "waiting",      "letters",     "wanted",      "node_follows", "reports",  "links",
-    "author_blocks", "follow_notes", "reader_asks", "reader_hosts"};
+    "connections", "arrivals",      "handshakes",   "begun",       "bodies",      "loop",         "database",
+    "reads",       "streams",       "stream_tags",  "look_ups",    "claims",      "proofs",       "ways",
+    "guesses",     "calls",         "key_fetches",  "key_hosts",   "checks",      "vain_checks",  "events",
+    "names",       "ring_names",    "waiting",      "letters",     "wanted",      "node_follows", "reports",
+    "links",       "author_blocks", "follow_notes", "reader_asks", "reader_hosts"};
 constexpr Duration kHeldRetry = std::chrono::seconds(10);
 constexpr std::size_t kKnownMax = 10'000;
 constexpr std::size_t kDomainsMax = 10'000;
@@ -60,8 +60,9 @@ std::string_view to_string(Resource resource) { return kNames.at(static_cast<std
 Budgets default_budgets() {
   constexpr Duration kMinute = std::chrono::minutes(1);
   return {Limit{1'536, 256, 512, {}},                            // connections
-          Limit{5'000, 200, 400, kMinute / 6},                   // arrivals
+          Limit{0, 200, 400, kMinute / 6},                       // arrivals
           Limit{128, 16, 32, {}},                                // handshakes
+          Limit{10, 0, 0, std::chrono::milliseconds(20)},        // begun: strangers have 400 a second
           Limit{64U << 20U, 8U << 20U, 16U << 20U, {}},          // bodies
           Limit{12'000'000, 3'000'000, 5'000'000, kMinute / 6},  // loop: strangers have 9 s of 10
           Limit{8'000'000, 3'000'000, 5'000'000, kMinute / 6},   // database: 6 s of 10
@@ -279,6 +280,14 @@ std::uint64_t Manager::used(Resource resource, const Spender& spender) const {
   const auto index = static_cast<std::size_t>(resource);
   const auto use = accounts_.at(index).each.find(spender.each);
   return use == accounts_.at(index).each.end() ? 0 : amount_at(use->second, budgets_.at(index), clock_.now());
+}
+
+std::uint64_t Manager::used_by_whole(Resource resource, const Spender& spender) const {
+  const std::lock_guard lock(mutex_);
+  const auto index = static_cast<std::size_t>(resource);
+  const auto use = accounts_.at(index).groups.find(spender.whole());
+  return use == accounts_.at(index).groups.end() ? 0
+                                                 : amount_at(use->second, budgets_.at(index), clock_.now());
 }
 
 Manager::Standing Manager::standing(Resource resource, const Spender& spender) const {

@@ -27,8 +27,9 @@ namespace tagring::budget {
 
 enum class Resource : std::uint8_t {
   kConnections,   // open, that came in
-  kArrivals,      // connections begun, each of which costs a TLS handshake
+  kArrivals,      // connections begun
   kHandshakes,    // of TLS, under way
+  kBegun,         // the same, begun: what they take of the processors, spread in time
   kBodies,        // bytes of requests that are being read or dealt with, and of large answers not taken yet
   kLoop,          // microseconds of the thread that deals with all requests, by who makes them
   kDatabase,      // the same of the database's
@@ -59,7 +60,7 @@ enum class Resource : std::uint8_t {
   kReaderAsks,    // servers that readers make this node ask, by the reader's address
   kReaderHosts,   // the same, by the host that is asked
 };
-inline constexpr std::size_t kResources = 32;
+inline constexpr std::size_t kResources = 33;
 [[nodiscard]] std::string_view to_string(Resource resource);
 
 struct Limit {
@@ -114,6 +115,7 @@ class Manager {
   void give_back(Resource resource, const Spender& spender, std::uint64_t amount = 1);
   [[nodiscard]] std::uint64_t used(Resource resource) const;
   [[nodiscard]] std::uint64_t used(Resource resource, const Spender& spender) const;
+  [[nodiscard]] std::uint64_t used_by_whole(Resource resource, const Spender& spender) const;
   // Of an address or host, for those who are told.
   struct Standing {
     std::uint64_t each = 0;  // that it may use

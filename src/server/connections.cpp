@@ -19,6 +19,11 @@ constexpr std::chrono::milliseconds kBetweenSlow{5};
 bool Connections::take(const Kind& kind, Place& place) {
   place.*kind.share = budget::Share(budget_, kind.resource, place.peer);
   if (!(place.*kind.share).is_granted()) return false;
+  const bool begins = kind.resource == kTurn.resource && budget_ != nullptr;
+  if (begins && budget_->take(budget::Resource::kBegun, place.peer) > Duration::zero()) {
+    (place.*kind.share).release();
+    return false;
+  }
   place.since = std::chrono::steady_clock::now();
   return true;
 }
@@ -28,7 +33,7 @@ bool Connections::take(const Kind& kind, Place& place) {
 // through which everybody comes, for nobody. Where one address has all the turns that one may have, the
 // oldest of its own goes.
 bool Connections::make_room(const Kind& kind, const Place& newcomer) {
-  if (budget_ == nullptr) return false;
+  if (budget_ == nullptr || budget_->has_room(kind.resource, newcomer.peer)) return false;
   const bool is_total = budget_->is_total(kind.resource, newcomer.peer);
   if (!is_total && kind.resource != kTurn.resource) return false;
   const auto may_go = [&](const Place& place) {
@@ -102,21 +107,37 @@ void Connections::end_turn(const SharedSession& session) {
   give_turns(false);
 }
 
+bool Connections::may_begin(const Place& place) const {
+  return budget_->has_room(budget::Resource::kBegun, place.peer);
+}
+
+std::vector<Connections::Waiting*> Connections::by_turn() const {
+  std::vector<std::tuple<std::uint64_t, std::uint64_t, Waiting*>> turns;
+  for (const auto& [number, waiting] : line_)
+    turns.emplace_back(budget_->used_by_whole(budget::Resource::kArrivals, waiting->place.peer),
+                       last_ - number, waiting);
+  std::ranges::sort(turns);
+  std::vector<Waiting*> waiting;
+  for (const auto& [came, after, who] : turns) waiting.push_back(who);
+  return waiting;
+}
+
 void Connections::give_turns(bool may_make_room) {
+  if (line_.empty() || !may_begin(line_.rbegin()->second->place)) return;
   bool is_full = false;             // for strangers
   std::set<std::string_view> full;  // those who wait for one of their own
-  for (auto it = line_.rbegin(); it != line_.rend(); ++it) {
-    Place& place = it->second->place;
+  for (Waiting* waiting : by_turn()) {
+    Place& place = waiting->place;
     if (place.turn.is_granted() || (is_full && !place.peer.known) || full.contains(place.peer.each)) continue;
     bool has_turn = take(kTurn, place);
     if (!has_turn && may_make_room && make_room(kTurn, place)) {
       may_make_room = false;
       has_turn = take(kTurn, place);
     }
-    if (has_turn) it->second->granted.cancel();
+    if (has_turn) waiting->granted.cancel();
     if (has_turn) continue;
     full.insert(place.peer.each);
-    is_full = is_full || budget_->is_total(kTurn.resource, place.peer);
+    is_full = is_full || budget_->is_total(kTurn.resource, place.peer) || !may_begin(place);
   }
 }
 

@@ -13,6 +13,7 @@
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/task.hpp"
 #include "budget/manager.hpp"
@@ -69,12 +70,12 @@ struct Place {
 
 // Used on its strand only.
 //
-// A handshake takes a multiple of what a connection takes before and after it, so there are few at a time;
-// the others wait. A turn is given at once if there is one, or if one of those that have most makes room,
-// whose handshake is not quick, or the oldest does, whose is slow; of one address that has all that one may
-// have, its own. Who has to wait all the same gets one when
-// somebody is done, or when the next has lasted so long; who came last comes first, so that not everybody
-// waits where it is many who are slow.
+// A handshake takes a multiple of what a connection takes before and after it, so there are few at a time,
+// and few begin in a moment; the others wait. A turn is given at once if there is one, or if one of those
+// that have most makes room, whose handshake is not quick, or the oldest does, whose is slow; of one address
+// that has all that one may have, its own. Who has to wait all the same gets one when somebody is done, or
+// when the next has lasted so long: those first of whose group fewest came of late, and of these who came
+// last, so that not everybody waits where it is many who are slow.
 class Connections : public std::enable_shared_from_this<Connections> {
  public:
   using Time = std::chrono::steady_clock::time_point;
@@ -111,8 +112,10 @@ class Connections : public std::enable_shared_from_this<Connections> {
   };
 
   bool take(const Kind& kind, Place& place);
+  [[nodiscard]] bool may_begin(const Place& place) const;
   bool make_room(const Kind& kind, const Place& newcomer);
   bool take_or_make_room(const Kind& kind, Place& place);
+  [[nodiscard]] std::vector<Waiting*> by_turn() const;
   // Of those who wait, as many as there are turns for, and one more if `may_make_room` and somebody does.
   void give_turns(bool may_make_room);
   void watch_line();

@@ -252,8 +252,9 @@ TEST_F(ManagerTest, TheDefaultsAreThoseThatAreDocumented) {
     EXPECT_TRUE(page.contains(expected)) << expected;
   };
   says(kConnections, "| {all} by all strangers, {each} of an address or /64, {group} of a /48 | where");
-  says(kArrivals, "in ten seconds {all} by all strangers, {each} from an address or /64, {group} from a /48");
-  says(kHandshakes, "| {all} of all strangers, {each} of an address or /64, {group} of a /48 | a connection");
+  says(kArrivals, "in ten seconds {each} from an address or /64, {group} from a /48");
+  says(kBegun, "begun {all} in 20 ms of all strangers");
+  says(kHandshakes, "under way {all} of all strangers, {each} of an address or /64, {group} of a /48; begun");
   says(kBodies, "| {all} MiB by all strangers, {each} MiB of an address, {group} MiB of a /48 | 503 as");
   says(kReads, "| {each} in five minutes of an address or /64, {group} of a /48, {all} by all strangers");
   says(kStreams, "| {all} by all strangers, {each} of an address or /64, {group} of a /48; 20 hashtags");

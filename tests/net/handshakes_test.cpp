@@ -90,9 +90,10 @@ class HandshakesTest : public NetTest {
   std::optional<budget::Manager> budget;
 
   // With so many turns.
-  void serve_with(budget::Limit handshakes) {
+  void serve_with(budget::Limit handshakes, budget::Limit begun = {}) {
     budget::Budgets budgets = budget::default_budgets();
     budgets.at(static_cast<std::size_t>(Resource::kHandshakes)) = handshakes;
+    budgets.at(static_cast<std::size_t>(Resource::kBegun)) = begun;
     budget.emplace(budgets, clock);
     auto options = server_options();
     options.budget = &*budget;
@@ -188,6 +189,25 @@ TEST_F(HandshakesTest, WhoWaitsHasATurnWhenOneOfTheirOwnIsSlow) {
     const auto [served, after] = next.get();
     EXPECT_TRUE(served);
     EXPECT_LT(after, std::chrono::seconds(8)) << "before the slow one's time is over";
+    return true;
+  });
+  stop();
+}
+
+// Else some who keep coming would leave nothing to anybody else.
+TEST_F(HandshakesTest, WhoSeldomComesIsAheadOfThoseWhoComeAgainAndAgain) {
+  serve_with({1'000, 0, 0, {}}, {4, 0, 0, milliseconds(500)});
+  while_serving([&] {
+    std::vector<std::unique_ptr<RawPeer>> flood;
+    const auto come = [&](std::size_t until) {
+      for (; flood.size() < until; std::this_thread::sleep_for(milliseconds(5)))
+        flood.push_back(begin(static_cast<std::uint8_t>(2 + flood.size() % 2)));
+    };
+    come(60);
+    EXPECT_LT(budget->used(Resource::kHandshakes), 30U) << "the others wait";
+    auto seldom = std::async(std::launch::async, [&] { return serve_one(4).first; });
+    come(200);
+    EXPECT_TRUE(seldom.get()) << "these would all have had their turn before it had waited too long";
     return true;
   });
   stop();
