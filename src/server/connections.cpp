@@ -114,11 +114,10 @@ bool Connections::may_begin(const Place& place) const {
 std::vector<Connections::Waiting*> Connections::by_turn() const {
   std::vector<std::tuple<std::uint64_t, std::uint64_t, Waiting*>> turns;
   for (const auto& [number, waiting] : line_)
-    turns.emplace_back(budget_->used_by_whole(budget::Resource::kArrivals, waiting->place.peer),
-                       last_ - number, waiting);
+    turns.emplace_back(budget_->used_by_whole(kOpen.resource, waiting->place.peer), last_ - number, waiting);
   std::ranges::sort(turns);
   std::vector<Waiting*> waiting;
-  for (const auto& [came, after, who] : turns) waiting.push_back(who);
+  for (const auto& [open, after, who] : turns) waiting.push_back(who);
   return waiting;
 }
 

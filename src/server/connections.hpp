@@ -74,7 +74,7 @@ struct Place {
 // and few begin in a moment; the others wait. A turn is given at once if there is one, or if one of those
 // that have most makes room, whose handshake is not quick, or the oldest does, whose is slow; of one address
 // that has all that one may have, its own. Who has to wait all the same gets one when somebody is done, or
-// when the next has lasted so long: those first of whose group fewest came of late, and of these who came
+// when the next has lasted so long: those first whose group has fewest connections, and of these who came
 // last, so that not everybody waits where it is many who are slow.
 class Connections : public std::enable_shared_from_this<Connections> {
  public:

@@ -195,7 +195,7 @@ TEST_F(HandshakesTest, WhoWaitsHasATurnWhenOneOfTheirOwnIsSlow) {
 }
 
 // Else some who keep coming would leave nothing to anybody else.
-TEST_F(HandshakesTest, WhoSeldomComesIsAheadOfThoseWhoComeAgainAndAgain) {
+TEST_F(HandshakesTest, WhoHasOneIsAheadOfThoseWhoHaveMany) {
   serve_with({1'000, 0, 0, {}}, {4, 0, 0, milliseconds(500)});
   while_serving([&] {
     std::vector<std::unique_ptr<RawPeer>> flood;
@@ -205,9 +205,9 @@ TEST_F(HandshakesTest, WhoSeldomComesIsAheadOfThoseWhoComeAgainAndAgain) {
     };
     come(60);
     EXPECT_LT(budget->used(Resource::kHandshakes), 30U) << "the others wait";
-    auto seldom = std::async(std::launch::async, [&] { return serve_one(4).first; });
+    auto one = std::async(std::launch::async, [&] { return serve_one(4).first; });
     come(200);
-    EXPECT_TRUE(seldom.get()) << "these would all have had their turn before it had waited too long";
+    EXPECT_TRUE(one.get()) << "these would all have had their turn before it had waited too long";
     return true;
   });
   stop();
