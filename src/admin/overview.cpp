@@ -21,7 +21,7 @@ Task<Reply> Overview::storage() {
       {"hashtags", totals.tags},
       {"entries", totals.entries},
       {"octets", totals.bytes},
-      {"history", json::object{{"octets", totals.entries * storage::HistoryStore::kBytesOfEntry},
+      {"history", json::object{{"octets", totals.bytes_of_history()},
                                {"octets_max", config_.room_for_history()},
                                {"keep_days", config_.keep_days},
                                {"let_go", totals.let_go}}},

@@ -76,7 +76,9 @@ void print_problems(const json::object& status) {
 // They are counted once a minute.
 std::string history_of(const json::object& kept) {
   const std::optional<std::int64_t> ago = json::get_int(kept, "counted_seconds_ago");
-  return ago ? fmt::format("{} posts {} ago", number_of(kept, "posts"), time_of(*ago)) : "not counted yet";
+  if (!ago) return "not counted yet";
+  return fmt::format("{} posts {} ago, about {}", number_of(kept, "posts"), time_of(*ago),
+                     amount(real_of(kept, "octets")));
 }
 
 void print_moved(const json::object& moved) {

@@ -206,6 +206,10 @@ Result<std::vector<HistoryEntry>> read_segment(Connection& db, const Segment& se
 
 }  // namespace
 
+SqliteHistoryStore::SqliteHistoryStore(Database& database)
+    : database_(database),
+      bytes_of_entry_(database.dialect() == Dialect::kPostgres ? kUsualOnPostgres : kBytesOfEntry) {}
+
 Task<Result<void>> SqliteHistoryStore::put(std::vector<HistoryEntry> entries) {
   return database_.write([entries = std::move(entries)](Connection& db) { return put_entries(db, entries); });
 }
@@ -259,14 +263,31 @@ Task<Result<std::vector<storage::HistoryStore::Weight>>> SqliteHistoryStore::wei
   });
 }
 
+namespace {
+
+// What one of so many entries takes.
+Result<std::uint64_t> measure_entry(Connection& db, std::uint64_t entries) {
+  using Store = SqliteHistoryStore;
+  TRY(const std::optional<std::uint64_t> bytes, size_of_tables(db, "history"));
+  if (!bytes) return Store::kBytesOfEntry;
+  if (entries < Store::kFew) return Store::kUsualOnPostgres;
+  return std::clamp(*bytes / entries, Store::kLeastOnPostgres, Store::kMostOnPostgres);
+}
+
+}  // namespace
+
 Task<Result<storage::HistoryStore::Totals>> SqliteHistoryStore::totals() {
-  return database_.read([](Connection& db) -> Result<Totals> {
+  const auto count = [](Connection& db) -> Result<Totals> {
     TRY(const std::uint64_t tags, last_number(db, kTagTotal));
-    TRY(const std::uint64_t entries, last_number(db, kEntryTotal));
+    TRY(const std::uint64_t ever, last_number(db, kEntryTotal));
     TRY(const DatabaseSize size, size_of(db));
     TRY(const std::uint64_t let_go, last_number(db, kLetGoTotal));
-    return Totals{tags, entries - let_go, size.bytes, let_go, size.unused};
-  });
+    TRY(const std::uint64_t bytes_of_entry, measure_entry(db, ever - let_go));
+    return Totals{tags, ever - let_go, size.bytes, let_go, size.unused, bytes_of_entry};
+  };
+  CO_TRY(const Totals totals, co_await database_.read(count));
+  bytes_of_entry_ = totals.bytes_of_entry;
+  co_return totals;
 }
 
 }  // namespace tagring::db_history

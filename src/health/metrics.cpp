@@ -57,6 +57,7 @@ constexpr std::array kOfNode = {
     Metric{"announcements_delivered_total", "counter", "announced", "Announcements that were delivered"},
     Metric{"replays_active", "gauge", "replaying", "Histories on their way into instances"},
     Metric{"history_posts", "gauge", "retention.posts", "Posts in the history"},
+    Metric{"history_bytes", "gauge", "retention.octets", "What these take"},
     Metric{"history_limit_bytes", "gauge", "retention.octets_max", "Beyond this old posts are let go"},
     Metric{"history_let_go_total", "counter", "retention.let_go", "Old posts that made room"},
     Metric{"history_let_go_early_total", "counter", "retention.let_go_early",

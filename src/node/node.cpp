@@ -395,6 +395,7 @@ json::object Node::status() const {
       {"fasp", json::object{{"servers", parts_->fasp.servers.all().size()},
                             {"waiting", parts_->fasp.sharing.waiting()}}},
       {"retention", json::object{{"posts", parts_->storage.retention.state().posts},
+                                 {"octets", parts_->storage.retention.state().bytes},
                                  {"octets_max", parts_->storage.retention.options().bytes_max},
                                  {"keep_days", parts_->config.keep_days},
                                  {"let_go", parts_->storage.retention.state().let_go},

@@ -64,12 +64,15 @@ overlay::Balancer::Options balancer_options(const config::Config& config) {
   return options;
 }
 
-storage::StorageRedundancy::Options storage_options(const config::Config& config) {
+storage::StorageRedundancy::Options storage_options(const config::Config& config,
+                                                    std::uint64_t bytes_of_entry) {
   storage::StorageRedundancy::Options options;
   options.policy.at_rest = config.storage_replicas;
+  // In posts, as other owners count them, and not in this node's bytes.
+  const double posts = static_cast<double>(config.storage_capacity) * config.hashtag_share / 100.0 /
+                       static_cast<double>(bytes_of_entry);
   options.policy.bearable =
-      std::min(storage::StorageRedundancy::kPartMax,
-               static_cast<double>(config.storage_capacity) * config.hashtag_share / 100.0);
+      std::min(storage::StorageRedundancy::kPartMax, posts * storage::HistoryStore::kBytesOfEntry);
   options.policy.settle =
       std::min<Duration>(options.policy.settle, std::chrono::seconds(config.storage_cooldown_seconds));
   options.policy.cooldown = std::chrono::seconds(config.storage_cooldown_seconds);

@@ -62,7 +62,8 @@ StorageRole::StorageRole(const config::Config& config, const Environment& world,
     : disputes(world.stores.history, relay.origins, speech.runtime, world.bounds.disputes),
       kept(disputes, rings.storage, rings.service, speech.runtime, world.bounds.moved_rows),
       calls(rings.storage, rings.service, speech.client, speech.budget, world.clock),
-      redundancy(storage_options(config), kept, calls, speech.authenticator, wiring, speech.runtime),
+      redundancy(storage_options(config, world.stores.history.bytes_of_entry()), kept, calls,
+                 speech.authenticator, wiring, speech.runtime),
       owner(world.stores.history, kept, redundancy, disputes, relay.redundancy, relay.checker),
       retention(retention_options(config, world), world.stores.history, speech.runtime),
       history(config.relay_replicas, rings.service, kept, relay.origins, wiring, world.clock) {}
@@ -205,9 +206,7 @@ Reading::Reading(const Environment& world, Speech& speech, RelayRole& relay, Sto
 Health::Health(Parts& parts)
     : started(parts.environment.clock.now()),
       growth({parts.config.postgres.empty() ? parts.environment.machine : nullptr,
-              [&storage = parts.storage] {
-                return storage.retention.state().posts * storage::HistoryStore::kBytesOfEntry;
-              },
+              [&storage = parts.storage] { return storage.retention.state().bytes; },
               parts.config.room_for_history()},
              parts.environment.sizes, parts.speech.runtime),
       reach(parts.config.address, parts.speech.client, parts.speech.authenticator, parts.environment.http,

@@ -102,7 +102,8 @@ Duration Balancer::jittered(Duration base) {
 // --- figures of this node ----------------------------------------------------------------------------------
 
 double Balancer::capacity(Ring ring) const {
-  return ring == Ring::kRelay ? options_.relay_capacity : options_.storage_capacity;
+  const double own = ring == Ring::kRelay ? options_.relay_capacity : options_.storage_capacity;
+  return own / loads_.on_disk(ring);
 }
 
 unsigned Balancer::replicas(Ring ring) const {
@@ -126,7 +127,8 @@ balance::Bearer Balancer::self(Ring ring) const {
 
 Balancer::State Balancer::state(Ring ring) const {
   const Side& side = sides_[static_cast<std::size_t>(ring)];
-  return {own_load(ring), capacity(ring), side.moves, side.refused};
+  const double on_disk = loads_.on_disk(ring);
+  return {own_load(ring) * on_disk, capacity(ring) * on_disk, side.moves, side.refused};
 }
 
 Task<void> Balancer::refresh() {

@@ -43,7 +43,7 @@ class Balancer {
     bool enabled = true;
     unsigned vservers = 4;        // places that a new node takes on each ring
     double relay_capacity = 0;    // bytes a second
-    double storage_capacity = 0;  // bytes
+    double storage_capacity = 0;  // bytes on this node's disk
     unsigned relay_replicas = 2;
     unsigned storage_replicas = 4;
     balance::Parameters parameters;
@@ -63,7 +63,7 @@ class Balancer {
   [[nodiscard]] Task<Result<ring::Load>> load_of(Ring ring, Segment segment);
 
   struct State {
-    double load = 0;
+    double load = 0;  // both in bytes of this node's disk, or a second
     double capacity = 0;
     std::uint64_t moves = 0;    // since the start
     std::uint64_t refused = 0;  // answers of others that others contradict
@@ -113,7 +113,7 @@ class Balancer {
   Task<void> refresh();
   [[nodiscard]] balance::Bearer self(Ring ring) const;
   [[nodiscard]] double own_load(Ring ring) const;
-  [[nodiscard]] double capacity(Ring ring) const;
+  [[nodiscard]] double capacity(Ring ring) const;  // in the bytes of Loads::of()
   [[nodiscard]] unsigned replicas(Ring ring) const;
   [[nodiscard]] Side& side(Ring ring) { return sides_[static_cast<std::size_t>(ring)]; }
   [[nodiscard]] Places::OfRing& places(Ring ring) {

@@ -72,4 +72,9 @@ double Loads::of(Ring ring, const Segment& positions) const {
   return load;
 }
 
+double Loads::on_disk(Ring ring) const {
+  if (ring == Ring::kRelay) return 1;
+  return static_cast<double>(history_.bytes_of_entry()) / StoredLoad::kBytesOfEntry;
+}
+
 }  // namespace tagring::overlay

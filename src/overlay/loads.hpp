@@ -27,6 +27,9 @@ class Loads {
   [[nodiscard]] Task<Result<void>> refresh();
   // Of all replicas that lie at these positions.
   [[nodiscard]] double of(Ring ring, const Segment& positions) const;
+  // What one byte of these is on this node's disk: on the storage ring an entry counts as
+  // StoredLoad::kBytesOfEntry, whatever it takes.
+  [[nodiscard]] double on_disk(Ring ring) const;
 
  private:
   // Keys in order, each with the load of itself and all before it.

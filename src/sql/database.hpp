@@ -65,6 +65,10 @@ class Database {
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;
 
+  [[nodiscard]] Dialect dialect() const {
+    return options_.postgres.empty() ? Dialect::kSqlite : Dialect::kPostgres;
+  }
+
   // Runs `job`, a Result<T>(Connection&) that owns what it uses, and commits. If it fails nothing has
   // changed. kUnavailable or kCorrupt if the commit fails: then nothing is promised, not even after a restart
   // that it did not happen. Jobs take effect in the order in which they were asked for. Not cancellable once

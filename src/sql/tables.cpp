@@ -56,4 +56,14 @@ Result<DatabaseSize> size_of(Connection& db) {
   return DatabaseSize{row.number(0), row.number(1)};
 }
 
+Result<std::optional<std::uint64_t>> size_of_tables(Connection& db, std::string_view prefix) {
+  if (db.dialect() == Dialect::kSqlite) return std::nullopt;
+  Statement row = db.query(
+      "SELECT CAST(coalesce(sum(pg_total_relation_size(oid)), 0) AS BIGINT) FROM pg_class"
+      " WHERE relkind = 'r' AND starts_with(CAST(relname AS TEXT), ?) AND " TR_OF_SCHEMA,
+      prefix);
+  TRY_VOID(row.step());
+  return row.number(0);
+}
+
 }  // namespace tagring::sql

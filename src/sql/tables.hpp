@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.hpp"
@@ -31,5 +33,8 @@ struct DatabaseSize {
   std::uint64_t unused = 0;  // of these: free for what comes, as far as it is known
 };
 Result<DatabaseSize> size_of(Connection& db);
+// What the tables whose names begin so take on the disk, with their indexes and partitions. None: it is
+// SQLite, which would have to read all of them for that.
+Result<std::optional<std::uint64_t>> size_of_tables(Connection& db, std::string_view prefix);
 
 }  // namespace tagring::sql

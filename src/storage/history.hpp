@@ -233,6 +233,8 @@ class HistoryStore : public overlay::StoredLoad {
     std::uint64_t bytes = 0;         // of the whole database, if that is one
     std::uint64_t let_go = 0;        // entries, ever
     std::uint64_t bytes_unused = 0;  // of `bytes`: can be written again without more of the disk
+    std::uint64_t bytes_of_entry = kBytesOfEntry;  // as bytes_of_entry() has it from then on
+    [[nodiscard]] std::uint64_t bytes_of_history() const { return entries * bytes_of_entry; }
   };
   virtual Task<Result<Totals>> totals() = 0;
 };

@@ -12,8 +12,8 @@ using Span = HistoryStore::Span;
 constexpr std::size_t kPage = 1'000;
 constexpr std::uint64_t kTurn = 16;     // posts of one hashtag, before it is the next one's turn
 constexpr std::uint64_t kJobMax = 500;  // posts of one write
-// Posts that are not let go because the disk is full, of whatever: about 1 GB.
-constexpr std::uint64_t kKeptOnFullDisk = 1'000'000'000 / HistoryStore::kBytesOfEntry;
+// Bytes of posts that are not let go because the disk is full, of whatever.
+constexpr std::uint64_t kKeptOnFullDisk = 1'000'000'000;
 
 struct Younger {
   bool operator()(const Span& a, const Span& b) const { return a.oldest > b.oldest; }
@@ -69,19 +69,20 @@ Task<Result<std::vector<Span>>> Retention::all_spans() {
 
 std::uint64_t posts_max(const HistoryStore::Totals& totals, std::uint64_t bytes_max,
                         const std::optional<std::int64_t>& room) {
-  constexpr auto kEach = static_cast<std::int64_t>(HistoryStore::kBytesOfEntry);
-  const std::uint64_t most = bytes_max / HistoryStore::kBytesOfEntry;
+  const auto each = static_cast<std::int64_t>(totals.bytes_of_entry);
+  const std::uint64_t most = bytes_max / totals.bytes_of_entry;
   if (!room) return most;
   // What was let go leaves its place in the file to what comes, not to the disk.
-  const std::int64_t more = (*room + static_cast<std::int64_t>(totals.bytes_unused)) / kEach;
+  const std::int64_t more = (*room + static_cast<std::int64_t>(totals.bytes_unused)) / each;
   const std::int64_t here = static_cast<std::int64_t>(totals.entries);
-  return std::min(
-      most, std::max(kKeptOnFullDisk, static_cast<std::uint64_t>(std::max<std::int64_t>(0, here + more))));
+  return std::min(most, std::max(kKeptOnFullDisk / totals.bytes_of_entry,
+                                 static_cast<std::uint64_t>(std::max<std::int64_t>(0, here + more))));
 }
 
 Task<Result<std::uint64_t>> Retention::make_room() {
   CO_TRY(const HistoryStore::Totals totals, co_await history_.totals());
   state_.posts = totals.entries;
+  state_.bytes = totals.bytes_of_history();
   state_.at = clock_.now();
   state_.let_go = totals.let_go;
   const std::uint64_t most = posts_max(totals, options_.bytes_max, options_.room());
@@ -97,6 +98,7 @@ Task<Result<std::uint64_t>> Retention::make_room() {
     gone += early;
   }
   state_.posts -= gone;
+  state_.bytes = state_.posts * totals.bytes_of_entry;
   state_.let_go += gone;
   co_return gone;
 }

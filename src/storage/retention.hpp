@@ -18,7 +18,7 @@ namespace tagring::storage {
 class Retention {
  public:
   struct Options {
-    std::uint64_t bytes_max = 0;  // of history, as HistoryStore::kBytesOfEntry counts; 0: no limit
+    std::uint64_t bytes_max = 0;  // of history, as HistoryStore::bytes_of_entry() counts; 0: no limit
     Duration keep = std::chrono::days(365);
     Duration every = std::chrono::minutes(1);  // between two looks
     // Bytes that all data may still grow by on the disk; less than 0 if it should take less. None: not known.
@@ -40,6 +40,7 @@ class Retention {
   [[nodiscard]] Task<Result<std::uint64_t>> make_room();
   struct State {
     std::uint64_t posts = 0;      // at the last look
+    std::uint64_t bytes = 0;      // that these take, as far as it is known
     std::optional<Instant> at;    // when that was; none: there was none yet, or there is no limit to look at
     std::uint64_t let_go = 0;     // ever
     std::uint64_t too_early = 0;  // of these, since the start, younger than a year

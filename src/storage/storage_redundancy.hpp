@@ -38,7 +38,7 @@ class StorageRedundancy {
     Duration every = std::chrono::seconds(10);  // upkeep
   };
   // What nobody needs to bear of one hashtag: 2^21 posts. Larger pieces are hard to find room for
-  // (docs/evaluation.md).
+  // (docs/evaluation.md). As all bytes here, and on the wire: HistoryStore::kBytesOfEntry a post.
   static constexpr double kPartMax = (1U << 21U) * HistoryStore::kBytesOfEntry;
   static constexpr std::string_view kPath = StorageCalls::kPath;
 

@@ -484,7 +484,9 @@ class Client(unittest.TestCase):
         self.assertIn("tagring doctor", shown)
         status["looked"], status["retention"]["counted_seconds_ago"] = True, 18
         shown = self.run_it("status")
-        self.assertIn("history    0 posts 18 seconds ago", shown)
+        self.assertIn("history    0 posts 18 seconds ago, about 0 B; ", shown)
+        status["retention"].update(posts=10**7, octets=3_600_000_000)
+        self.assertIn("history    10000000 posts 18 seconds ago, about 3.6 GB; ", self.run_it("status"))
         self.assertIn("all is well", shown)
 
     def test_who_lets_a_whole_ending_in_is_told(self):

@@ -195,6 +195,42 @@ TEST_F(PostgresTest, AYearThatCannotBeMadeWhileABackupReadsIsMadeLater) {
   EXPECT_EQ(sql(is_there), "t");
 }
 
+// --- sizes -------------------------------------------------------------------------------------------------
+
+TEST_F(PostgresTest, WhatAPostTakesIsMeasured) {
+  using Store = db_history::SqliteHistoryStore;
+  auto stores = open();
+  const auto put = [&](int from, int to) {
+    std::vector<storage::HistoryEntry> entries;
+    for (int i = from; i < to; ++i)
+      entries.push_back({"cats"_tag, fmt::format("https://a.example/users/u{}/statuses/{}", i % 50, i),
+                         fmt::format("https://a.example/users/u{}", i % 50),
+                         at(clock_.wall_now().time_since_epoch().count() + i * 1'000)});
+    must(stores->history.put(std::move(entries)));
+  };
+  EXPECT_EQ(stores->history.bytes_of_entry(), Store::kUsualOnPostgres);
+  put(0, 1'000);
+  EXPECT_EQ(must(stores->history.totals()).bytes_of_entry, Store::kUsualOnPostgres)
+      << "of few it is not known";
+  constexpr int kPosts = 12'000;
+  for (int i = 1'000; i < kPosts; i += 1'000) put(i, i + 1'000);
+  const auto totals = must(stores->history.totals());
+  EXPECT_EQ(stores->history.bytes_of_entry(), totals.bytes_of_entry);
+  // Of those under one hashtag, hour after hour, less than usual.
+  EXPECT_LT(totals.bytes_of_entry, Store::kUsualOnPostgres * 9 / 10);
+  const double taken = std::stod(sql(
+      "SELECT sum(pg_total_relation_size(relid)) FROM (SELECT relid FROM pg_partition_tree('history') UNION"
+      " SELECT relid FROM pg_partition_tree('history_uris') UNION SELECT unnest(ARRAY['history_hours',"
+      " 'history_authors', 'history_strings', 'history_tags']::regclass[])) t"));
+  EXPECT_NEAR(static_cast<double>(totals.bytes_of_history()), taken, 0.1 * taken);
+  // What posts leave behind is believed up to a bound.
+  sql("INSERT INTO history_strings(text) SELECT md5(i::text) FROM generate_series(1, 100000) i");
+  EXPECT_EQ(must(stores->history.totals()).bytes_of_entry, Store::kMostOnPostgres);
+  stores.reset();
+  stores = open();
+  EXPECT_EQ(stores->history.bytes_of_entry(), Store::kUsualOnPostgres);
+}
+
 // --- what differs ------------------------------------------------------------------------------------------
 
 TEST_F(PostgresTest, TextThatIsNoneIsRefusedAndNothingElse) {

@@ -49,5 +49,15 @@ TEST(QueueOptions, NoFigureTakesAllConnectionsOfAMachine) {
   EXPECT_EQ(queue_options(config, {}).singles_max, queues::QueueOptions().singles_max);
 }
 
+TEST(StorageOptions, WhatIsBorneOfAHashtagIsPartOfTheDiskAndSaidInPosts) {
+  config::Config config;
+  config.storage_capacity = 360'000'000;
+  config.hashtag_share = 10;
+  EXPECT_EQ(storage_options(config, 60).policy.bearable, 36'000'000);
+  EXPECT_EQ(storage_options(config, 360).policy.bearable, 100'000 * 60);
+  config.storage_capacity = 1'000'000'000'000;
+  EXPECT_EQ(storage_options(config, 360).policy.bearable, storage::StorageRedundancy::kPartMax);
+}
+
 }  // namespace
 }  // namespace tagring::node

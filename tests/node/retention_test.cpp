@@ -12,9 +12,12 @@ namespace {
 
 class RetentionTest : public testing::Test, protected db::OpenStores {
  protected:
+  explicit RetentionTest(sql::Dialect dialect = sql::Dialect::kSqlite) : OpenStores(dialect) {}
+
   boost::asio::io_context loop;
   Log log = Log::off();
   Workers workers;
+  std::uint64_t bytes = 0;  // after the last look
 
   void put(const redundancy::Partition& partition, int from, int to, Duration age) {
     std::vector<storage::HistoryEntry> entries;
@@ -26,9 +29,14 @@ class RetentionTest : public testing::Test, protected db::OpenStores {
     db::must(stores->history.put(std::move(entries)));
   }
   std::uint64_t make_room(std::uint64_t posts_max) {
-    storage::Retention retention({posts_max * storage::HistoryStore::kBytesOfEntry}, stores->history,
+    return keep_to(posts_max * storage::HistoryStore::kBytesOfEntry);
+  }
+  std::uint64_t keep_to(std::uint64_t bytes_max) {
+    storage::Retention retention({bytes_max}, stores->history,
                                  Runtime{clock, loop.get_executor(), workers, log, Rng(1)});
-    return db::must(retention.make_room());
+    const std::uint64_t gone = db::must(retention.make_room());
+    bytes = retention.state().bytes;
+    return gone;
   }
   std::size_t count(const redundancy::Partition& partition) {
     return db::must(stores->history.page(partition, {}, 100'000)).entries.size();
@@ -59,6 +67,34 @@ TEST(PostsMax, AreThoseForWhichTheDiskHasRoomOutsideItsReserve) {
   const std::uint64_t gigabyte = 1'000'000'000 / HistoryStore::kBytesOfEntry;
   EXPECT_EQ(storage::posts_max(totals, kLimit, -kEach * 100'000'000), gigabyte) << "however full it is";
   EXPECT_EQ(storage::posts_max(totals, kLimit / 1000, -kEach * 100'000'000), 2 * kHere / 1000);
+}
+
+TEST(PostsMax, AreFewerWhereEachTakesMore) {
+  storage::HistoryStore::Totals totals;
+  totals.entries = 10'000'000;
+  totals.bytes_of_entry = 400;
+  EXPECT_EQ(storage::posts_max(totals, 8'000'000'000, std::nullopt), 20'000'000U);
+  EXPECT_EQ(storage::posts_max(totals, 8'000'000'000, -400'000), 10'000'000U - 1'000);
+  EXPECT_EQ(storage::posts_max(totals, 8'000'000'000, -8'000'000'000), 1'000'000'000U / 400);
+}
+
+class RetentionOnPostgres : public RetentionTest {
+ protected:
+  RetentionOnPostgres() : RetentionTest(sql::Dialect::kPostgres) {}
+};
+
+// There a post takes several times what it does in SQLite.
+TEST_F(RetentionOnPostgres, PostsGoWhenTheirTablesTakeWhatTheyMay) {
+  constexpr int kPosts = 12'000;
+  for (int i = 0; i < kPosts; i += 1'000) put("cats"_tag, i, i + 1'000, std::chrono::days(30));
+  const std::uint64_t taken = db::must(stores->history.totals()).bytes_of_history();
+  EXPECT_GT(taken, 3 * kPosts * storage::HistoryStore::kBytesOfEntry);
+  EXPECT_EQ(keep_to(taken + kPosts), 0U);
+  EXPECT_EQ(bytes, taken);
+  EXPECT_NEAR(static_cast<double>(keep_to(taken / 5 * 4)), 0.2 * kPosts, 0.02 * kPosts);
+  EXPECT_NEAR(static_cast<double>(bytes), 0.8 * static_cast<double>(taken),
+              0.02 * static_cast<double>(taken));
+  EXPECT_NEAR(static_cast<double>(count("cats"_tag)), 0.8 * kPosts, 0.02 * kPosts);
 }
 
 TEST_F(RetentionTest, WhatIsOlderThanAYearGoesFirstAndTheOldestOfAll) {

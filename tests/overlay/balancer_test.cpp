@@ -17,7 +17,9 @@ class Weights final : public StoredLoad {
     if (after) co_return std::vector<Weight>();
     co_return all;
   }
+  [[nodiscard]] std::uint64_t bytes_of_entry() const override { return each; }
   std::vector<Weight> all;
+  std::uint64_t each = kBytesOfEntry;
 };
 
 class BalancerTest : public RoleTest {
@@ -59,6 +61,18 @@ TEST_F(BalancerTest, SaysWhatItsKeysCostAndWhatItBears) {
   store(100);
   EXPECT_EQ(load().of_node, 4 * 100 * StoredLoad::kBytesOfEntry) << "it has all four replicas";
   EXPECT_EQ(load().capacity, 1'000 * StoredLoad::kBytesOfEntry);
+}
+
+// Or nodes with other databases would take each other's posts for more, or fewer, than they are.
+TEST_F(BalancerTest, OthersAreToldOfPostsAndItsAdministratorOfItsDisk) {
+  weights.each = 5 * StoredLoad::kBytesOfEntry;
+  store(100);
+  EXPECT_EQ(load().of_node, 4 * 100 * StoredLoad::kBytesOfEntry);
+  EXPECT_EQ(load().capacity, 1'000 / 5 * StoredLoad::kBytesOfEntry)
+      << "for more there is no room on the disk";
+  const Balancer::State state = balancer.state(Ring::kStorage);
+  EXPECT_DOUBLE_EQ(state.load, 4 * 100 * 5 * StoredLoad::kBytesOfEntry);
+  EXPECT_DOUBLE_EQ(state.capacity, options().storage_capacity);
 }
 
 TEST_F(BalancerTest, APartCostsWhatIsInIt) {
