@@ -374,9 +374,6 @@ constexpr std::array kMigrations = {
     Migration{kVersion20, "finds an author's posts without hashtags, too"}};
 static_assert(kMigrations.size() == kSchemaVersion);
 
-// No database on PostgreSQL is older: up to this one, tables have no rows.
-constexpr int kFirstOnPostgres = 13;
-
 Result<void> define(Connection& connection, const char* sql, int version) {
   if (connection.dialect() == Dialect::kSqlite) return connection.execute(sql);
   return connection.execute(to_postgres_schema(sql, /*rows=*/version > kFirstOnPostgres).c_str());

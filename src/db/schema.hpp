@@ -10,6 +10,8 @@
 namespace tagring::db {
 
 inline constexpr int kSchemaVersion = 20;
+// No database on PostgreSQL is older: up to this one, tables have no rows there.
+inline constexpr int kFirstOnPostgres = 13;
 
 // How far a database is on its way to another version.
 struct MigrationStep {
