@@ -9,11 +9,11 @@
 #include <string>
 
 #include "activitypub/follows.hpp"
-#include "activitypub/inbox_tally.hpp"
 #include "activitypub/post_activities.hpp"
 #include "activitypub/tag_events.hpp"
 #include "base/runtime.hpp"
 #include "federation/authenticator.hpp"
+#include "federation/inbox_tally.hpp"
 #include "fediverse/activity.hpp"
 #include "http/message.hpp"
 #include "instances/follower_sync.hpp"
@@ -35,7 +35,7 @@ class Inbox {
   // Answers POST to this node's inbox, or that of one of its hashtag actors.
   [[nodiscard]] Task<HttpResponse> answer(HttpRequest request);
 
-  [[nodiscard]] const InboxTally& tally() const { return tally_; }
+  [[nodiscard]] const federation::InboxTally& tally() const { return tally_; }
 
  private:
   using Envelope = Follows::Envelope;
@@ -54,7 +54,7 @@ class Inbox {
   instances::FollowerSync& sync_;
   const Clock& clock_;
   std::set<std::uint64_t> taken_;  // hashes of the signatures of what was taken
-  InboxTally tally_;
+  federation::InboxTally tally_;
 };
 
 }  // namespace tagring::activitypub

@@ -55,6 +55,9 @@ class Daemon final : public health::Machine {
   [[nodiscard]] std::optional<json::array> fronts() const override {
     return fronts_ ? std::optional(fronts_->status()) : std::nullopt;
   }
+  [[nodiscard]] std::map<std::string, std::int64_t> inbox_refused_by_fronts() const override {
+    return fronts_ ? fronts_->inbox_refused() : std::map<std::string, std::int64_t>();
+  }
   [[nodiscard]] Task<Result<json::object>> reload() override;
   [[nodiscard]] Task<Result<json::object>> back_up() override;
 

@@ -47,16 +47,18 @@ std::string printable(std::string_view target) {
   return text;
 }
 
-// Garbage must not make us fetch keys; the core has the words for it. So it has for what is signed with keys
-// that two servers have agreed on.
-bool is_worth_checking(const HttpRequest& request, WallTime now) {
-  if (request.method != "POST" || !request.headers.find("Signature")) return false;
+// Who says that they sent it, of what is worth a check: the actor of an activity, nobody ("") of what nodes
+// say to each other. Garbage must not make us fetch keys; the core has the words for it. So it has for what
+// is signed with keys that two servers have agreed on.
+std::optional<std::string> claimed_sender(const HttpRequest& request, WallTime now) {
+  if (request.method != "POST" || !request.headers.find("Signature")) return std::nullopt;
   const std::string_view path = path_of(request.target);
   const Result<json::object> body = fediverse::parse_document(request.body);
-  if (!body) return false;
-  if (path.starts_with("/tagring/")) return true;  // what nodes say to each other
-  return fediverse::NodeUrls::is_inbox(path) &&
-         fediverse::parse_activity(*body, now, {.with_tags = false}).has_value();
+  if (!body) return std::nullopt;
+  if (path.starts_with("/tagring/")) return "";
+  if (!fediverse::NodeUrls::is_inbox(path)) return std::nullopt;
+  Result<fediverse::Activity> activity = fediverse::parse_activity(*body, now, {.with_tags = false});
+  return activity ? std::optional(std::move(activity->actor)) : std::nullopt;
 }
 
 // The core may answer with a stream (mastodon_api/streams.hpp).
@@ -76,11 +78,11 @@ Front::Front(Options options, const federation::Identity& identity, budget::Mana
       kept_(runtime.clock, runtime.executor),
       client_(identity, clients.outside, runtime),
       keys_(budget, client_, runtime),
-      authenticator_(policy_of(identity), {}, keys_, runtime) {}
+      authenticator_(policy_of(identity), {}, keys_, runtime),
+      tally_(runtime.clock, runtime.log) {}
 
 // What is gone may have something to say of that: the core knows who was there before.
 Task<Result<std::optional<Front::Checked>>> Front::check(const HttpRequest& request) {
-  if (!is_worth_checking(request, clock_.wall_now())) co_return std::nullopt;
   Result<Checked> checked = co_await authenticator_.check(request);
   if (checked) co_return *std::move(checked);
   if (checked.error().code == ErrorCode::kNotFound) co_return std::nullopt;
@@ -95,11 +97,10 @@ Task<HttpResponse> Front::answer(HttpRequest request) {
 }
 
 Task<HttpResponse> Front::bring(HttpRequest request) {
-  Result<std::optional<Checked>> checked = co_await check(request);
-  if (!checked) {
-    ++refused_;
-    co_return federation::not_authentic(checked.error());
-  }
+  const std::optional<std::string> sender = claimed_sender(request, clock_.wall_now());
+  Result<std::optional<Checked>> checked = std::nullopt;
+  if (sender) checked = co_await check(request);
+  if (!checked) co_return refuse(*sender, checked.error());
   auto ask = [this, &request, &checked]() -> Task<Result<HttpResponse>> {
     return ask_core(request, *checked);
   };
@@ -117,6 +118,14 @@ Task<HttpResponse> Front::bring(HttpRequest request) {
   note_known(*answer, request.peer, *checked);
   answer->headers = end_to_end(answer->headers);
   co_return *std::move(answer);
+}
+
+// As the core would: its own tally has only what it was brought.
+HttpResponse Front::refuse(const std::string& sender, const Error& because) {
+  ++refused_;
+  HttpResponse response = federation::not_authentic(because);
+  if (!sender.empty()) tally_.count(response, sender);
+  return response;
 }
 
 Task<Result<HttpResponse>> Front::ask_core(const HttpRequest& request, std::optional<Checked> checked) {
@@ -164,11 +173,17 @@ Task<void> Front::leave() {
 }
 
 json::object Front::report() const {
-  json::object report = {
-      {"role", "front"},       {"at", options_.core.place},       {"version", federation::kVersion},
-      {"core", core_.place()}, {"core_answers", core_.answers()}, {"brought", brought_},
-      {"refused", refused_},   {"unanswered", unanswered_},       {"sent", sent_},
-      {"leaves", leaves_}};
+  json::object report = {{"role", "front"},
+                         {"at", options_.core.place},
+                         {"version", federation::kVersion},
+                         {"core", core_.place()},
+                         {"core_answers", core_.answers()},
+                         {"brought", brought_},
+                         {"refused", refused_},
+                         {"inbox_refused", tally_.to_json().at("refused")},
+                         {"unanswered", unanswered_},
+                         {"sent", sent_},
+                         {"leaves", leaves_}};
   if (const std::optional<crypto::CertificateFacts> shown = options_.certificate()) {
     const auto seconds = [](WallTime at) {
       return std::chrono::floor<std::chrono::seconds>(at).time_since_epoch().count();

@@ -17,6 +17,7 @@
 #include "crypto/certificate.hpp"
 #include "federation/authenticator.hpp"
 #include "federation/identity.hpp"
+#include "federation/inbox_tally.hpp"
 #include "federation/remote_keys.hpp"
 #include "federation/signed_client.hpp"
 #include "http/message.hpp"
@@ -54,8 +55,9 @@ class Front {
   // Tells the core that it goes, so that nobody misses it, and from then on balancers, when they ask.
   [[nodiscard]] Task<void> leave();
 
-  // {"role", "at", "version", "core", "core_answers", "brought", "refused", "unanswered", "sent", "leaves"},
-  // and of the certificate that it shows {"certificate_until", "certificate_late_from", "certificate_late"}
+  // {"role", "at", "version", "core", "core_answers", "brought", "refused", "unanswered", "sent", "leaves"};
+  // of the activities among what it refused {"inbox_refused": {reason: times}}, as InboxTally has them; and
+  // of the certificate that it shows {"certificate_until", "certificate_late_from", "certificate_late"}
   [[nodiscard]] json::object report() const;
 
  private:
@@ -64,6 +66,7 @@ class Front {
   using Checked = federation::Authenticator::Checked;
   Task<Result<std::optional<Checked>>> check(const HttpRequest& request);
   Task<HttpResponse> bring(HttpRequest request);
+  HttpResponse refuse(const std::string& sender, const Error& because);
   Task<Result<HttpResponse>> ask_core(const HttpRequest& request, std::optional<Checked> checked);
   void note_known(const HttpResponse& answer, const IpAddress& peer, const std::optional<Checked>& checked);
   [[nodiscard]] json::object figures() const;
@@ -77,6 +80,7 @@ class Front {
   federation::SignedClient client_;
   federation::RemoteKeys keys_;
   federation::Authenticator authenticator_;
+  federation::InboxTally tally_;  // of what does not come to the core
   std::uint64_t brought_ = 0;
   std::uint64_t refused_ = 0;
   std::uint64_t unanswered_ = 0;

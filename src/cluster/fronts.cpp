@@ -175,8 +175,11 @@ Result<void> Fronts::take(const json::object& report) {
   const std::size_t forgotten = std::erase_if(
       fronts_, [this](const auto& front) { return clock_.now() - front.second.heard > kForgottenAfter; });
   if (forgotten > 0) is_saved_ = false;
+  const auto known = fronts_.find(place);
+  if (known != fronts_.end()) count_refused(known->second.report, report);
   if (json::get_flag(report, "leaves")) {
-    if (fronts_.erase(place) == 0) return {};
+    if (known == fronts_.end()) return {};
+    fronts_.erase(known);
     is_saved_ = false;
     log_.info("front_left", {{"at", place}});
     return {};
@@ -193,6 +196,18 @@ Result<void> Fronts::take(const json::object& report) {
   front.version = json::text_of(report, "version");
   front.report = report;
   return {};
+}
+
+// What it refused before this core heard it was another core's to count. Less than before: it began anew.
+void Fronts::count_refused(const json::object& former, const json::object& report) {
+  const json::object* before = json::get_object(former, "inbox_refused");
+  const json::object* now = json::get_object(report, "inbox_refused");
+  if (before == nullptr || now == nullptr) return;
+  for (const auto& [reason, count] : *now) {
+    const std::int64_t times = json::get_int(*now, reason).value_or(0);
+    const std::int64_t counted = json::get_int(*before, reason).value_or(0);
+    inbox_refused_[std::string(reason)] += times >= counted ? times - counted : times;
+  }
 }
 
 Task<void> Fronts::save() {

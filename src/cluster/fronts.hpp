@@ -2,6 +2,7 @@
 // are given to send.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -51,6 +52,10 @@ class Fronts final : public federation::Couriers {
   // each says of itself: Front::report().
   [[nodiscard]] json::array status() const;
 
+  // Activities that fronts have refused themselves since this core began to hear them, by reason. It never
+  // becomes less, though fronts go, and begin anew.
+  [[nodiscard]] const std::map<std::string, std::int64_t>& inbox_refused() const { return inbox_refused_; }
+
   // Asks each one, those too that were heard in the last day and are silent now, what it says of itself: is
   // all well between it and this core?
   [[nodiscard]] Task<health::Checks> look();
@@ -81,6 +86,7 @@ class Fronts final : public federation::Couriers {
   Task<void> miss(std::string place, Passing* passing);
   Task<HttpResponse> note(HttpRequest request);
   Result<void> take(const json::object& report);
+  void count_refused(const json::object& former, const json::object& report);
   Task<void> save();
   HttpResponse refuse(const HttpRequest& request);
   [[nodiscard]] bool is_silent(const Front& front) const;
@@ -97,6 +103,7 @@ class Fronts final : public federation::Couriers {
   Clock& clock_;
   Log& log_;
   std::map<std::string, Front> fronts_;  // by place; also those that are not there
+  std::map<std::string, std::int64_t> inbox_refused_;
   bool is_saved_ = true;
   Instant refusals_said_until_;
 };

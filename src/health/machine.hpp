@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -41,6 +42,8 @@ class Machine {
   [[nodiscard]] virtual std::optional<WallTime> certificate_late_from() const { return std::nullopt; }
   // Of a core, its fronts as they are now: cluster::Fronts::status(). None of a node in one process.
   [[nodiscard]] virtual std::optional<json::array> fronts() const { return std::nullopt; }
+  // Of a core, activities that never came to it: cluster::Fronts::inbox_refused().
+  [[nodiscard]] virtual std::map<std::string, std::int64_t> inbox_refused_by_fronts() const { return {}; }
   // Reads the configuration and the certificate again. On error nothing changes. {"changed": [keys],
   // "restart": [keys]}: what holds from now on, and what will after a restart.
   [[nodiscard]] virtual Task<Result<json::object>> reload() = 0;

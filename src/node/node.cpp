@@ -455,6 +455,9 @@ void Node::add_health(json::object& status) const {
         std::chrono::floor<std::chrono::seconds>(*late).time_since_epoch().count();
   if (std::optional<json::array> fronts = parts_->environment.machine->fronts())
     status["fronts"] = *std::move(fronts);
+  json::object& refused = status.at("inbox").as_object().at("refused").as_object();
+  for (const auto& [reason, times] : parts_->environment.machine->inbox_refused_by_fronts())
+    refused[reason] = json::get_int(refused, reason).value_or(0) + times;
   if (const std::optional<health::Disk> disk = parts_->environment.machine->disk())
     status["disk"] = json::object{{"size", disk->size}, {"free", disk->free}, {"used", disk->used}};
   if (std::optional<json::object> forecast = health.growth.status())

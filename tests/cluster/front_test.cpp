@@ -1,6 +1,7 @@
 // A front and its core in virtual time, with what goes between them.
 #include "cluster/front.hpp"
 
+#include <algorithm>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -137,7 +138,8 @@ class FrontTest : public testing::Test {
   ring_sim::Loop loop{3};
   ring_sim::LoopClock clock{loop, kOwner};
   Workers workers;
-  Log log = Log::off();
+  std::vector<std::string> log_lines;
+  Log log{[this](LogLevel, const std::string& line) { log_lines.push_back(line); }};
   const Runtime runtime{clock, loop.executor(kOwner), workers, log, Rng(1)};
   budget::Manager core_budget{budget::default_budgets(), clock};
   budget::Manager front_budget{budget::default_budgets(), clock};
@@ -212,6 +214,32 @@ TEST_F(FrontTest, WhatIsSignedWronglyDoesNotComeToTheCore) {
   request.body += " ";
   EXPECT_EQ(ask(std::move(request)).status, 401);
   EXPECT_THAT(asked, testing::IsEmpty());
+}
+
+TEST_F(FrontTest, WhatIsSignedWronglyIsLoggedOnceAMinuteAndCountedByTheCore) {
+  const auto refuse = [this](const std::string& target) {
+    HttpRequest request = signed_post(target, follow());
+    request.body += " ";
+    EXPECT_EQ(ask(std::move(request)).status, 401);
+  };
+  for (int i = 0; i < 3; ++i) refuse("/inbox");
+  refuse("/tagring/v1/any");
+  EXPECT_EQ(json::get_int(front.report(), "refused"), 4);
+  run(front.get_in_touch());
+  EXPECT_THAT(fronts.inbox_refused(), ElementsAre(testing::Pair("not_authentic", 3))) << "the inbox's";
+  run(front.get_in_touch());
+  EXPECT_THAT(fronts.inbox_refused(), ElementsAre(testing::Pair("not_authentic", 3)));
+  const auto lines = [this] {
+    return std::ranges::count_if(log_lines, [](const std::string& line) {
+      return line.contains("inbox_refuses") && line.contains("not_authentic") && line.contains(kAuthor);
+    });
+  };
+  EXPECT_EQ(lines(), 1);
+  loop.run_for(std::chrono::minutes(1));
+  refuse("/inbox");
+  EXPECT_EQ(lines(), 2);
+  run(front.leave());
+  EXPECT_THAT(fronts.inbox_refused(), ElementsAre(testing::Pair("not_authentic", 4)));
 }
 
 TEST_F(FrontTest, WhomTheCoreKnowsItsFrontsKnow) {

@@ -19,9 +19,11 @@ namespace tagring::cluster {
 namespace {
 
 using testing::AllOf;
+using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
+using testing::Pair;
 
 constexpr const char* kOwn = "10.0.0.5:7946";
 constexpr const char* kOne = "10.0.0.6:7946";
@@ -256,6 +258,28 @@ TEST_F(FrontsTest, FiguresAreByFront) {
   EXPECT_THAT(text, HasSubstr("\ntagring_front_brought_total{front=\"10.0.0.6:7946\"} 0\n"));
   EXPECT_THAT(text, HasSubstr("\ntagring_front_brought_total{front=\"10.0.0.7:7946\"} 0\n"));
   EXPECT_THAT(text, HasSubstr("\ntagring_front_refused_total{front=\"10.0.0.6:7946\"} 3\n"));
+}
+
+TEST_F(FrontsTest, WhatFrontsRefusedIsCountedOnceWhoeverGoesOrBeginsAnew) {
+  const auto says = [this](int times, bool leaves = false) {
+    json::object one = report();
+    one["inbox_refused"] = json::object{{"not_authentic", times}};
+    one["leaves"] = leaves;
+    comes(one);
+  };
+  const auto counted = [this](int times) {
+    EXPECT_THAT(fronts_->inbox_refused(), ElementsAre(Pair("not_authentic", times)));
+  };
+  says(5);
+  EXPECT_THAT(fronts_->inbox_refused(), IsEmpty()) << "those were another core's";
+  says(7);
+  counted(2);
+  says(1);
+  counted(3);
+  says(2, true);
+  counted(4);
+  says(9);
+  counted(4);
 }
 
 TEST(Figures, OfACoreWithoutFrontsAndOfANodeInOneProcess) {

@@ -5,6 +5,7 @@
 
 #include "admin/settings.hpp"
 #include "crypto/hash.hpp"
+#include "health/metrics.hpp"
 #include "health/reach.hpp"
 #include "node/fixture.hpp"
 
@@ -37,8 +38,12 @@ class FakeMachine final : public health::Machine {
   [[nodiscard]] std::optional<WallTime> certificate_until() const override { return std::nullopt; }
   Task<Result<json::object>> reload() override { co_return json::object(); }
   Task<Result<json::object>> back_up() override { co_return json::object(); }
+  [[nodiscard]] std::map<std::string, std::int64_t> inbox_refused_by_fronts() const override {
+    return refused_by_fronts;
+  }
 
   Duration takes{1};
+  std::map<std::string, std::int64_t> refused_by_fronts;
   Result<void> written;
   std::vector<IpAddress> found;  // in the DNS
   health::Checks others;
@@ -95,6 +100,15 @@ class DoctorTest : public NodeTest {
 
   FakeMachine machine{clock};
 };
+
+TEST_F(DoctorTest, WhatFrontsRefusedThemselvesCountsAsRefused) {
+  start_on_machine();
+  machine.refused_by_fronts = {{"not_authentic", 3}, {"invalid", 1}};
+  EXPECT_EQ(ask({.method = "POST", .target = "/inbox", .headers = {}, .body = "{}", .peer = {}}).status, 400);
+  EXPECT_EQ(status().at("inbox").as_object().at("refused"),
+            (json::object{{"invalid", 2}, {"not_authentic", 3}}));
+  EXPECT_THAT(health::to_metrics(status()), HasSubstr("\ntagring_inbox_refused_total 5\n"));
+}
 
 TEST_F(DoctorTest, AProxyIsUnknownUntilItIsTrustedOrGone) {
   EXPECT_TRUE(check("proxy").at("ok").as_bool());

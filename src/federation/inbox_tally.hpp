@@ -11,7 +11,7 @@
 #include "base/time.hpp"
 #include "http/message.hpp"
 
-namespace tagring::activitypub {
+namespace tagring::federation {
 
 class InboxTally {
  public:
@@ -39,4 +39,4 @@ class InboxTally {
   Reasons refused_;
 };
 
-}  // namespace tagring::activitypub
+}  // namespace tagring::federation

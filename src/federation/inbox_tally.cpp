@@ -1,6 +1,6 @@
-#include "activitypub/inbox_tally.hpp"
+#include "federation/inbox_tally.hpp"
 
-namespace tagring::activitypub {
+namespace tagring::federation {
 namespace {
 
 // Reasons are texts of this program; should one ever hold what a stranger wrote, this bounds them.
@@ -41,4 +41,4 @@ json::object InboxTally::to_json() const {
   return {{"accepted", accepted_}, {"ignored", by_reason(ignored_)}, {"refused", by_reason(refused_)}};
 }
 
-}  // namespace tagring::activitypub
+}  // namespace tagring::federation
