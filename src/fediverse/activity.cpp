@@ -65,20 +65,15 @@ bool is_signed(const Source& source) {
   return signature != nullptr && json::get_string(*signature, "signatureValue").has_value();
 }
 
-Result<std::string> uri_on_own_server(const json::value& v, const Source& source) {
-  TRY(std::string uri, parse_id(&v, "object"));
-  if (!is_same_origin(uri, source.actor))
-    return fail(ErrorCode::kInvalid, "object is on another server than the actor");
-  return uri;
-}
-
 template <class T>
 Result<Content> parse_post(const Source& source) {
   const json::object* o = source.inner();
   if (o == nullptr || (types_of(*o).empty() && o->contains("id"))) {
     const json::value* only = source.only_object();
     if (only == nullptr || only->is_array()) return ignored(source, "there is no object, or several");
-    TRY(std::string uri, uri_on_own_server(*only, source));
+    TRY(std::string uri, parse_id(only, "object"));
+    if (!is_same_origin(uri, source.actor))
+      return fail(ErrorCode::kInvalid, "object is on another server than the actor");
     return Told{std::move(uri), std::is_same_v<T, Update>};
   }
   if (!is_post(*o)) return ignored(source, "the object is not a post");
@@ -104,10 +99,14 @@ Result<Content> parse_update(const Source& source) {
   return content;
 }
 
+// Moderators take out of their communities, and off their servers, what people of others wrote, and their
+// servers tell everybody so (Lemmy): no fault of theirs, and nothing that the author's server has said.
 Result<Content> parse_delete(const Source& source) {
   const json::value* object = source.only_object();
   if (object == nullptr) return fail(ErrorCode::kInvalid, "object is missing");
-  TRY(std::string uri, uri_on_own_server(*object, source));
+  TRY(std::string uri, parse_id(object, "object"));
+  if (!is_same_origin(uri, source.actor))
+    return ignored(source, "a removal by another server than the post's");
   return Delete{std::move(uri), is_signed(source)};
 }
 

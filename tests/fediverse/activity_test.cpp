@@ -366,8 +366,11 @@ TEST(Activity, DeleteOfPostTombstoneOrActor) {
             "https://a.example/1");
   EXPECT_EQ(content_of<Delete>(activity(R"("type":"Delete","object":"https://a.example/actor")")).uri,
             "https://a.example/actor");
-  EXPECT_EQ(refusal(activity(R"("type":"Delete","object":"https://b.example/1")")),
-            "object is on another server than the actor");
+  for (const char* foreign :
+       {R"("https://b.example/1")", R"({"id":"https://b.example/1","type":"Tombstone"})"})
+    EXPECT_EQ(content_of<Ignored>(activity(fmt::format(R"("type":"Delete","object":{})", foreign))).reason,
+              "a removal by another server than the post's");
+  EXPECT_EQ(refusal(activity(R"("type":"Delete","object":"no URL")")), "object is not an http(s) URL");
   EXPECT_EQ(refusal(activity(R"("type":"Delete","object":[])")), "object is missing");
   const auto is_signed = [](const std::string& signature) {
     return content_of<Delete>(
