@@ -42,9 +42,10 @@ Task<Result<std::string>> Reports::take(fediverse::Flag flag, std::string activi
   if (std::ranges::none_of(flag.objects, [&](const std::string& uri) { return is_own(uri); }))
     co_return "a report about nothing of this node";
   const budget::Spender server = budget_.who(host_of(reporter));
+  // Not to be sent again: only the administrator makes room, and until then the sender's queue is not held
+  // up.
   if (budget_.take(Resource::kReports, server) > Duration::zero())
-    co_return fail(ErrorCode::kUnavailable,
-                   "too many reports of " + host_of(reporter) + " wait for this node's administrator");
+    co_return "too many reports wait for this node's administrator";
   // What of this node it is about comes first, and is not cut off.
   std::vector<std::string> about_all;
   for (const bool own : {true, false})

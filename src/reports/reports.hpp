@@ -38,8 +38,8 @@ class Reports {
 
   // Counts what is open.
   [[nodiscard]] Task<Result<void>> load();
-  // Durable when it completes. Empty if it was taken; else why not. kUnavailable if too many of that server's
-  // are open.
+  // Durable when it completes. Empty if it was taken; else why not: it is about nothing of this node, or too
+  // many of that server's are open, or of all.
   [[nodiscard]] Task<Result<std::string>> take(fediverse::Flag flag, std::string activity,
                                                std::string reporter);
   // The open ones first.

@@ -10,6 +10,7 @@
 namespace tagring::node {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -32,10 +33,13 @@ class Reporting : public NodeTest {
                                         {"content", content},
                                         {"object", objects}});
   }
+  static constexpr const char* kTooMany = "too many reports wait for this node's administrator";
   // A complaint about the actor of a hashtag and a post that it boosted.
+  HttpRequest complaint(const std::string& name, const json::value& content = "advertising") {
+    return signed_request(server, flag(server, name, json::array{origin + "/tag/cats", post.uri}, content));
+  }
   int complain(const std::string& name, const json::value& content = "advertising") {
-    return post_signed(flag(server, name, json::array{origin + "/tag/cats", post.uri}, content), server)
-        .status;
+    return ask(complaint(name, content)).status;
   }
   json::array reports() {
     const HttpResponse response = control("/reports");
@@ -102,11 +106,14 @@ TEST_F(Reporting, AServerCanLeaveSoManyOpenReportsAndNoMore) {
   const std::size_t each =
       node->status().at("budget").as_object().at("reports").as_object().at("group").to_number<std::size_t>();
   for (std::size_t i = 0; i < each; ++i) EXPECT_EQ(complain(std::to_string(i)), 202);
-  EXPECT_EQ(complain("more"), 503);
+  expect_ignored(complaint("more"), kTooMany);
+  EXPECT_EQ(status().at("inbox").as_object().at("ignored").as_object().at(kTooMany), 1);
+  EXPECT_THAT(log_lines, Contains(AllOf(HasSubstr("event=inbox_ignores"), HasSubstr(kTooMany))));
   EXPECT_THAT(reports(), SizeIs(each));
   admin("/reports/close", {{"id", reports().front().as_object().at("id")}});
-  EXPECT_EQ(complain("more"), 202);
-  EXPECT_EQ(complain("last"), 503);
+  EXPECT_EQ(complain("later"), 202);
+  EXPECT_THAT(reports(), SizeIs(each + 1)) << "with the one that is closed";
+  expect_ignored(complaint("last"), kTooMany);
 }
 
 TEST_F(Reporting, ReportsOutliveTheNodeAndGoOnCounting) {
@@ -115,7 +122,7 @@ TEST_F(Reporting, ReportsOutliveTheNodeAndGoOnCounting) {
   for (std::size_t i = 0; i < each; ++i) EXPECT_EQ(complain(std::to_string(i)), 202);
   start(config());
   EXPECT_THAT(reports(), SizeIs(each));
-  EXPECT_EQ(complain("more"), 503);
+  expect_ignored(complaint("more"), kTooMany);
 }
 
 TEST_F(Reporting, WhatStrangersWriteIsBoundedAndObeyedByNoTerminal) {
