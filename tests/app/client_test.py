@@ -10,6 +10,7 @@ import threading
 import unittest
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from urllib.parse import quote
 
 from terminal import on_terminal
 
@@ -120,6 +121,15 @@ class Client(unittest.TestCase):
         self.assertEqual(self.server.asked[-2:], [("/reports/forward", {"id": 7, "uri": post}), ("/reports/close", {"id": 7})])
         self.server.answers["/reports"] = {"reports": [closed]}
         self.assertIn("there are no open reports", self.run_it("report", "list"))
+
+    def test_query_says_that_there_are_older_posts_and_how_to_go_on(self):
+        uri, cursor = "https://social.example/notes/1", "1795000000000~https%3A%2F%2Fsocial.example%2Fnotes%2F1"
+        page = {"tag": "cats", "entries": [{"published": 1795000000000, "uri": uri}], "disputed": 0}
+        newest = "/history?tag=cats&limit=200"
+        self.server.answers = {newest: {**page, "before": cursor}, f"{newest}&before={quote(cursor, safe='')}": page}
+        self.assertIn(f"{uri}\nolder ones: --before '{cursor}'\n", self.run_it("query", "cats", "--limit", "200"))
+        self.assertNotIn("older ones", self.run_it("query", "cats", "--limit", "200", "--before", cursor))
+        self.assertEqual(len(self.server.asked), 2)
 
     def test_instance_list_says_who_has_not_accepted(self):
         def link(name, back, **more):
