@@ -91,8 +91,9 @@ const DIALECTS = {
   },
   pleroma: {
     actor: "/relay", ld: {},
-    edits: false, // a relay's copies are not looked at
-    renotes: true,
+    // These three are read in Rebased cb3e046, and the one shared inbox of people and the relay (UserView).
+    edits: false, // MappedSignatureToIdentityPlug: what another than its actor has signed is refused
+    renotes: true, // SideEffects.handle_undoing
     successor: async (s, old, target) => await s.fetch(target), // Transmogrifier: get_or_fetch_by_ap_id
     unfollows: false, // FollowingRelationship.move_following deletes it here
     followRelay: (s, relay) => litepub(s, { type: "Follow", actor: s.url("/relay"), object: relay, to: [relay], cc: [], bcc: [], state: "pending" }),
