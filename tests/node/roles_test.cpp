@@ -1,5 +1,6 @@
 // What a node does for people who follow its hashtags, and for owners that are not itself.
 #include <algorithm>
+#include <boost/asio/detached.hpp>
 #include <fmt/format.h>
 #include <set>
 
