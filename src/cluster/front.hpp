@@ -55,9 +55,10 @@ class Front {
   // Tells the core that it goes, so that nobody misses it, and from then on balancers, when they ask.
   [[nodiscard]] Task<void> leave();
 
-  // {"role", "at", "version", "core", "core_answers", "brought", "refused", "unanswered", "sent", "leaves"};
-  // of the activities among what it refused {"inbox_refused": {reason: times}}, as InboxTally has them; and
-  // of the certificate that it shows {"certificate_until", "certificate_late_from", "certificate_late"}
+  // {"role", "at", "version", "began", "core", "core_answers", "brought", "refused", "unanswered", "sent",
+  // "leaves"}: "began" tells this run from others of the same place; of the activities among what it refused
+  // {"inbox_refused": {reason: times}}, as InboxTally has them; and of the certificate that it shows
+  // {"certificate_until", "certificate_late_from", "certificate_late"}
   [[nodiscard]] json::object report() const;
 
  private:
@@ -75,6 +76,7 @@ class Front {
   const Clients clients_;
   budget::Manager& budget_;
   Clock& clock_;
+  const WallTime began_;
   CoreLink core_;
   KeptAnswers kept_;
   federation::SignedClient client_;

@@ -175,10 +175,10 @@ Result<void> Fronts::take(const json::object& report) {
   const std::size_t forgotten = std::erase_if(
       fronts_, [this](const auto& front) { return clock_.now() - front.second.heard > kForgottenAfter; });
   if (forgotten > 0) is_saved_ = false;
-  const auto known = fronts_.find(place);
-  if (known != fronts_.end()) count_refused(known->second.report, report);
   if (json::get_flag(report, "leaves")) {
+    const auto known = fronts_.find(place);
     if (known == fronts_.end()) return {};
+    count_refused(known->second, report);
     fronts_.erase(known);
     is_saved_ = false;
     log_.info("front_left", {{"at", place}});
@@ -187,6 +187,7 @@ Result<void> Fronts::take(const json::object& report) {
   if (fronts_.size() >= kMost && !fronts_.contains(place)) return fail(ErrorCode::kBusy, "too many fronts");
   const auto [found, is_new] = fronts_.try_emplace(place);
   Front& front = found->second;
+  count_refused(front, report);
   if (is_new) is_saved_ = false;
   if (is_new || !is_there(front))
     log_.info("front_came", {{"at", place}, {"version", json::text_of(report, "version")}});
@@ -198,16 +199,27 @@ Result<void> Fronts::take(const json::object& report) {
   return {};
 }
 
-// What it refused before this core heard it was another core's to count. Less than before: it began anew.
-void Fronts::count_refused(const json::object& former, const json::object& report) {
-  const json::object* before = json::get_object(former, "inbox_refused");
-  const json::object* now = json::get_object(report, "inbox_refused");
-  if (before == nullptr || now == nullptr) return;
-  for (const auto& [reason, count] : *now) {
-    const std::int64_t times = json::get_int(*now, reason).value_or(0);
-    const std::int64_t counted = json::get_int(*before, reason).value_or(0);
-    inbox_refused_[std::string(reason)] += times >= counted ? times - counted : times;
+// What it refused before this core heard it was another core's to count. A report that a later one has
+// overtaken, as where packets are lost, says nothing new; one of another run counts from nothing.
+void Fronts::count_refused(Front& front, const json::object& report) {
+  const json::object* refused = json::get_object(report, "inbox_refused");
+  if (refused == nullptr) return;
+  const bool is_first = front.report.empty();
+  const std::optional<std::int64_t> began = json::get_int(report, "began");
+  if (std::exchange(front.began, began) != began) front.inbox_refused.clear();
+  for (const auto& [name, count] : *refused) {
+    const std::string reason(name);
+    const std::int64_t times = json::get_int(*refused, reason).value_or(0);
+    if (!has_room(front.inbox_refused, reason) || !has_room(inbox_refused_, reason)) continue;
+    std::int64_t& counted = front.inbox_refused[reason];
+    if (times <= counted) continue;
+    if (!is_first) inbox_refused_[reason] += times - counted;
+    counted = times;
   }
+}
+
+bool Fronts::has_room(const std::map<std::string, std::int64_t>& reasons, const std::string& reason) {
+  return reasons.size() < kReasonsMax || reasons.contains(reason);
 }
 
 Task<void> Fronts::save() {

@@ -67,12 +67,15 @@ class Fronts final : public federation::Couriers {
   static constexpr Duration kForgottenAfter = std::chrono::hours(24);
   static constexpr Duration kAnswersWithin{5'000};
   static constexpr std::size_t kMost = 1'000;
+  static constexpr std::size_t kReasonsMax = 200;                      // fronts have half as many
   static constexpr Duration kRefusalsEvery = std::chrono::minutes(1);  // in the log
   struct Front {
     Instant heard;
     bool is_lost = false;  // in the middle of a call, since it was heard
     std::string version;
     json::object report;
+    std::optional<std::int64_t> began;
+    std::map<std::string, std::int64_t> inbox_refused;  // since it began, the most that it said
     // Under way: each of them holds it, too, since the front may leave, and come back, meanwhile.
     std::shared_ptr<std::size_t> calls = std::make_shared<std::size_t>(0);
     std::uint64_t brought = 0;
@@ -86,7 +89,8 @@ class Fronts final : public federation::Couriers {
   Task<void> miss(std::string place, Passing* passing);
   Task<HttpResponse> note(HttpRequest request);
   Result<void> take(const json::object& report);
-  void count_refused(const json::object& former, const json::object& report);
+  void count_refused(Front& front, const json::object& report);
+  static bool has_room(const std::map<std::string, std::int64_t>& reasons, const std::string& reason);
   Task<void> save();
   HttpResponse refuse(const HttpRequest& request);
   [[nodiscard]] bool is_silent(const Front& front) const;

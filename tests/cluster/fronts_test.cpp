@@ -261,8 +261,10 @@ TEST_F(FrontsTest, FiguresAreByFront) {
 }
 
 TEST_F(FrontsTest, WhatFrontsRefusedIsCountedOnceWhoeverGoesOrBeginsAnew) {
-  const auto says = [this](int times, bool leaves = false) {
+  int began = 1;
+  const auto says = [this, &began](int times, bool leaves = false) {
     json::object one = report();
+    one["began"] = began;
     one["inbox_refused"] = json::object{{"not_authentic", times}};
     one["leaves"] = leaves;
     comes(one);
@@ -274,12 +276,33 @@ TEST_F(FrontsTest, WhatFrontsRefusedIsCountedOnceWhoeverGoesOrBeginsAnew) {
   EXPECT_THAT(fronts_->inbox_refused(), IsEmpty()) << "those were another core's";
   says(7);
   counted(2);
+  says(6);
+  says(7);
+  counted(2);  // one was overtaken
+  began = 2;
   says(1);
   counted(3);
+  began = 3;
+  says(1);
+  counted(4);  // as many as before
+  says(-5);
+  counted(4);
   says(2, true);
-  counted(4);
+  counted(5);
   says(9);
-  counted(4);
+  counted(5);
+}
+
+TEST_F(FrontsTest, ReasonsThatFrontsNameAreOnlySoMany) {
+  comes(report());
+  json::object one = report();
+  json::object& refused = one["inbox_refused"].emplace_object();
+  for (int i = 0; i < 1'000; ++i) refused[std::to_string(i)] = 1;
+  for (int began : {1, 2}) {
+    one["began"] = began;
+    comes(one);
+  }
+  EXPECT_EQ(fronts_->inbox_refused().size(), 200U);
 }
 
 TEST(Figures, OfACoreWithoutFrontsAndOfANodeInOneProcess) {
