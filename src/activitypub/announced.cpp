@@ -17,17 +17,6 @@ using fediverse::Audience;
 
 }  // namespace
 
-Task<Result<void>> Announced::load() {
-  std::uint64_t after = 0;
-  for (;;) {
-    CO_TRY(const std::vector<delivery::FeedEntry> page,
-           co_await followers_.store().feed(after, delivery::kLoadPage));
-    if (page.empty()) co_return Result<void>();
-    after = page.back().seq;
-    for (const delivery::FeedEntry& entry : page) note(entry.event);
-  }
-}
-
 void Announced::note(const delivery::TagEvent& event) {
   const auto* targets = followers_.all().targets(event.tag);
   if (event.is_edit() || event.is_repeat() || (targets == nullptr && event.op == delivery::Op::kAdd)) return;
@@ -102,8 +91,13 @@ std::optional<Announced::Named> Announced::named_by(const std::string& id) const
   return Named{found->actor, found->uri};
 }
 
+bool Announced::may_be_read(const std::string& id) const {
+  return is_being_read_ && id.starts_with(identity_.origin() + std::string(kPath)) && find(id) == nullptr;
+}
+
 Task<HttpResponse> Announced::answer(HttpRequest request) {
   const std::string id = identity_.origin() + std::string(path_of(request.target));
+  if (may_be_read(id)) co_return error_response({ErrorCode::kUnavailable, std::string(kBeingRead)});
   const One* found = find(id);
   if (found == nullptr ||
       std::ranges::none_of(found->tags, [&](const Tag& tag) { return is_offered(found->author, tag); }))

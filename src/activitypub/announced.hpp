@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/task.hpp"
@@ -31,9 +32,11 @@ class Announced {
             const federation::Blocks& blocks, const Clock& clock)
       : identity_(identity), followers_(followers), blocks_(blocks), clock_(clock) {}
 
-  // What is in the feed. `followers` must be loaded.
-  [[nodiscard]] Task<Result<void>> load();
-  // A post enters the feed, or leaves a hashtag: those who follow are told.
+  // After a start, until note() has had what is in the feed, in its order.
+  void begin_reading() { is_being_read_ = true; }
+  void end_reading() { is_being_read_ = false; }
+  // A post enters the feed, or leaves a hashtag: those who follow are told. Again, nothing changes. The
+  // followers must be loaded.
   void note(const delivery::TagEvent& event);
   // False for who is blocked here, or blocks the hashtag's actor, and if the hashtag is blocked.
   [[nodiscard]] bool is_offered(const std::string& author, const Tag& tag) const;
@@ -51,9 +54,12 @@ class Announced {
   };
   // Who announces what by that id, if that is known.
   [[nodiscard]] std::optional<Named> named_by(const std::string& id) const;
+  // That may be known soon: the feed is being read.
+  static constexpr std::string_view kBeingRead = "what was announced is being read: ask again in a moment";
+  [[nodiscard]] bool may_be_read(const std::string& id) const;
 
   static constexpr std::string_view kPath = "/announces/";
-  // GET of an id. 404 for what is not announced any more, or not known.
+  // GET of an id. 404 for what is not announced any more, or not known; 503 if that may be known soon.
   [[nodiscard]] Task<HttpResponse> answer(HttpRequest request);
 
  private:
@@ -77,6 +83,7 @@ class Announced {
   const Clock& clock_;
   std::map<std::string, One> by_id_;
   std::map<std::string, One> shown_;  // by id
+  bool is_being_read_ = false;
 };
 
 }  // namespace tagring::activitypub

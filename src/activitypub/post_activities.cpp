@@ -80,6 +80,8 @@ Task<HttpResponse> PostActivities::reported(fediverse::Flag flag, std::string ac
     if (named.insert(uri).second) about.push_back(std::move(uri));
   };
   for (std::string& object : flag.objects) {
+    if (announced_.may_be_read(object))
+      co_return error_response({ErrorCode::kUnavailable, std::string(Announced::kBeingRead)});
     // Mastodon names what it has of the reported actor: announcements, which say nothing to who reads that,
     // and would leave no room for the posts.
     std::optional<Announced::Named> announcement = announced_.named_by(object);

@@ -115,7 +115,7 @@ bool DayAuthors::has_room(const Place& place, const std::string& author, std::si
     brought = static_cast<std::size_t>(
         std::ranges::count_if(others, [&](std::uint64_t other) { return !live.contains(other); }));
   }
-  return knows_all() && brought + this->live(place) < most;
+  return !is_being_read_ && knows_all() && brought + this->live(place) < most;
 }
 
 }  // namespace tagring::budget

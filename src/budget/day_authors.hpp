@@ -30,6 +30,10 @@ class DayAuthors {
   explicit DayAuthors(const Clock& clock) : clock_(clock) {}
 
   [[nodiscard]] WallTime today() const;
+  // After a start, until it knows again what came before: nobody else has room then.
+  void begin_reading() { is_being_read_ = true; }
+  void end_reading() { is_being_read_ = false; }
+  [[nodiscard]] bool is_being_read() const { return is_being_read_; }
   // A live post, at that place in the feed, later than those before. It counts under all of its hashtags that
   // are known, since it came there with them. The author's own server has it anyway.
   struct Came {
@@ -87,6 +91,7 @@ class DayAuthors {
 
   const Clock& clock_;
   std::map<WallTime, Day> days_;
+  bool is_being_read_ = false;
 };
 
 }  // namespace tagring::budget

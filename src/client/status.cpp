@@ -122,6 +122,12 @@ void print_fronts(const json::value* fronts) {
   if (!fronts->is_array() || fronts->get_array().empty()) fmt::print("  none is there\n");
 }
 
+std::string reading_of(const json::object& reading) {
+  const std::string because = json::text_of(reading, "because");
+  return fmt::format("is being read: {} of {}{}", number_of(reading, "read"), number_of(reading, "of"),
+                     because.empty() ? "" : "; it fails, and is tried again: " + because);
+}
+
 void print_status(const json::object& status) {
   fmt::print("{}  tagring {}  up {}\n\n", json::text_of(status, "origin"), json::text_of(status, "version"),
              time_of(number_of(status, "uptime_seconds")));
@@ -139,6 +145,8 @@ void print_status(const json::object& status) {
       number_of(status, "received"));
   fmt::print("Waiting\n  for owners to take       {}\n  for followers to take    {}\n",
              number_of(status, "owed"), number_of(status, "announcing"));
+  if (const json::object* reading = json::get_object(status, "reading_feed"))
+    fmt::print("  of before the start      {}\n", in_lines(reading_of(*reading), 27));
   fmt::print(
       "Who uses it\n  followers                {}, {} of them people\n  hashtags wanted          {}{}\n",
       number_of(status, "followers"), number_of(status, "followers_people"), number_of(status, "wanted"),

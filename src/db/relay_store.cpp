@@ -425,6 +425,12 @@ Task<Result<std::vector<FeedEntry>>> SqliteRelayStore::feed(std::uint64_t after,
   return read_feed(database_, std::nullopt, after, limit);
 }
 
+Task<Result<std::uint64_t>> SqliteRelayStore::feed_end() {
+  return database_.read([](Connection& db) -> Result<std::uint64_t> {
+    return number_in(db.query("SELECT coalesce(max(seq), 0) FROM feed"));
+  });
+}
+
 Task<Result<std::uint64_t>> SqliteRelayStore::feed_start(WallTime since) {
   return database_.read([since](Connection& db) -> Result<std::uint64_t> {
     Statement first = db.query("SELECT min(seq) FROM feed WHERE accepted >= ?", since);

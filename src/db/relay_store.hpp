@@ -72,6 +72,7 @@ class SqliteRelayStore : public delivery::Store, public federation::LetterStore 
   Task<Result<void>> keep_deletion(std::string hash, std::string body) override;
   Task<Result<std::string>> find_deletion(std::string hash) override;
   Task<Result<std::vector<delivery::FeedEntry>>> feed(std::uint64_t after, std::size_t limit) override;
+  Task<Result<std::uint64_t>> feed_end() override;
   Task<Result<std::uint64_t>> feed_start(WallTime since) override;
   Task<Result<std::vector<delivery::FeedEntry>>> feed_of_segment(Segment segment, std::uint64_t after,
                                                                  std::size_t limit) override;

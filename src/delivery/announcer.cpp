@@ -53,68 +53,10 @@ Announcer::Announcer(queues::QueueOptions options, Store& store, const Followers
           [this](std::string inbox, Item item) { return send_to_people(std::move(inbox), std::move(item)); }),
       tasks_(runtime.executor) {}
 
-Task<Result<void>> Announcer::load() {
-  CO_TRY(const Store::Cursors cursors, co_await store_.cursors());
-  loading_ = true;
-  std::uint64_t after = 0;
-  Chosen chosen;
-  // What is queued below is sent while the rest is read, and moves them.
-  for (const auto& [destination, cursor] : cursors) {
-    Inbox& inbox = inbox_of(destination);
-    inbox.acknowledged = cursor.acknowledged;
-    if (cursor.gone_since) inbox.gone_since = instant_of(*cursor.gone_since);
-    inbox.refusing_since = instant_of(cursor.refusing_since);
-    inbox.refusals = cursor.refusals;
-    inbox.silent_days = cursor.silent_days;
-    inbox.silent_at = instant_of(cursor.silent_at);
-  }
-  std::map<std::uint64_t, std::uint64_t> reached;  // by hash of the inbox
-  for (const auto& [inbox, cursor] : cursors) reached[crypto::hash64(inbox)] = cursor.acknowledged;
-  for (;;) {
-    CO_TRY(std::vector<FeedEntry> page, co_await store_.feed(after, kLoadPage));
-    if (page.empty()) break;
-    CO_TRY(const Store::Notes notes, co_await store_.notes(after, page.back().seq));
-    after = page.back().seq;
-    for (FeedEntry& entry : page) {
-      const auto told = notes.find(entry.seq);
-      const Past past{cursors, told == notes.end() ? ToldNotes() : read_notes(told->second)};
-      const Item item = std::make_shared<Announcement>(std::move(entry), clock_.now());
-      queue(item, &past, To::kEverybody);
-      for (const auto& [inbox, was_chosen] : past.notes) {
-        const auto known = reached.find(inbox);
-        const bool is_owed = known == reached.end() || known->second < item->entry.seq;
-        if (was_chosen && is_owed) chosen.emplace(inbox, item);
-      }
-    }
-  }
-  last_seq_ = after;
-  // By a clock that is right something was accepted lately; one that is not may have been set while the node
-  // was down.
-  CO_TRY(const std::uint64_t lately,
-         co_await store_.feed_start(clock_.wall_now() - SteadyDate::kBelievedAfter));
-  const bool is_doubted = last_seq_ > 0 && lately >= last_seq_;
-  if (is_doubted) date_.doubt();
-  if (is_doubted) begin_anew();
-  tell_otherwise(chosen);
-  // Hashtag by hashtag it would be decided otherwise than it was of all together.
-  for (auto& [destination, inbox] : inboxes_) {
-    for (const std::string& uri : inbox.order) decide_if_gathering(destination, inbox, uri);
-  }
-  loading_ = false;
-  co_return Result<void>();
+void Announcer::start(Visit visit) {
+  tasks_.spawn("announcer", upkeep());
+  if (reading_) tasks_.spawn("read_feed", take_up(std::move(visit)));
 }
-
-// Followers are lost by these times, which are doubted.
-void Announcer::begin_anew() {
-  for (auto& [destination, inbox] : inboxes_) {
-    if (!inbox.gone_since && inbox.refusals == 0) continue;
-    if (inbox.gone_since) inbox.gone_since = clock_.now();
-    inbox.refusing_since = clock_.now();
-    moved_.insert(destination);
-  }
-}
-
-void Announcer::start() { tasks_.spawn("announcer", upkeep()); }
 
 Task<void> Announcer::stop() {
   co_await lanes_.stop();
@@ -131,11 +73,17 @@ void Announcer::push(FeedEntry entry, To to) {
     tagring::make_room(told_by_others_, kToldByOthersMax);
     told_by_others_[said_by(entry.event)] = entry.seq;
   }
+  if (reading_) {
+    const std::uint64_t seq = entry.seq;
+    reading_->held.insert_or_assign(seq, Held{std::move(entry), to});
+    return;
+  }
   queue(std::make_shared<Announcement>(std::move(entry), clock_.now()), nullptr, to);
 }
 
 Task<void> Announcer::push_missed(Tag tag, std::vector<std::string> inboxes, std::uint64_t after) {
-  const std::uint64_t end = last_seq_;  // what comes later is queued when it comes
+  // What comes later is queued when it comes, and what is read later when it is read.
+  const std::uint64_t end = reading_ ? reading_->through : last_seq_;
   while (after < end) {
     const auto page = co_await store_.feed(after, kLoadPage);
     if (!page) {  // they are followers now, and nobody comes back to what they missed
@@ -175,6 +123,7 @@ Task<Result<void>> Announcer::hand_on(Tag tag, std::uint64_t after) {
 }
 
 Task<Result<std::uint64_t>> Announcer::handed_from() {
+  if (reading_) co_return fail(ErrorCode::kBusy, "what this node owes is being read");
   if (!date_.is_believed()) co_return 0U;
   CO_TRY(std::uint64_t from, co_await store_.feed_start(clock_.wall_now() - kHandedFor));
   const auto lanes = lanes_.status();
@@ -196,6 +145,10 @@ Task<Result<void>> Announcer::tell_nodes(const TagEvent& event) {
   if (known == told_by_others_.end()) co_return Result<void>();
   const std::uint64_t seq = known->second;
   told_by_others_.erase(known);
+  if (reading_) {  // since then, and so it is held
+    reading_->held.at(seq).to = To::kEverybody;
+    co_return Result<void>();
+  }
   Result<std::vector<FeedEntry>> page = co_await store_.feed(seq - 1, 1);
   if (!page) {
     told_by_others_.try_emplace(said_by(event), seq);
@@ -217,6 +170,7 @@ void Announcer::queue_late(const std::string& destination, const Item& item) {
 }
 
 bool Announcer::has_reached(const std::string& inbox, std::uint64_t seq) const {
+  if (reading_) return false;
   const auto state = inboxes_.find(inbox);
   if (state == inboxes_.end()) return true;
   const std::set<std::uint64_t>& late = state->second.late;
@@ -241,7 +195,7 @@ std::vector<const Followers::Way*> Announcer::ways(const Tag& tag, const std::st
   });
 }
 
-bool Announcer::has_told(const std::string& inbox, const std::string& uri) const {
+bool Announcer::remembers(const std::string& inbox, const std::string& uri) const {
   const auto known = inboxes_.find(inbox);
   return known != inboxes_.end() && known->second.recent.contains(uri);
 }
@@ -274,7 +228,7 @@ void Announcer::queue(const Item& item, const Past* past, To to) {
     const bool returns = target.host == author_host && !(via == Via::kBoost && blocks_.may_boost_own_posts());
     const bool is_kept_away = returns || !blocks_.may_go(author_host, target.host);
     // What was told before that was decided is taken back all the same.
-    const bool takes_back = event.op == Op::kRemove && has_told(destination, event.uri);
+    const bool takes_back = event.op == Op::kRemove && remembers(destination, event.uri);
     if (!is_node && (is_refused || (is_kept_away && !takes_back))) {
       if (event.op == Op::kAdd && via != Via::kFasp) keep_away(destination, inbox, item, past, before);
       continue;
@@ -301,16 +255,6 @@ Announcer::Inbox& Announcer::inbox_of(const std::string& destination) {
   Inbox& inbox = inboxes_[destination];
   if (inbox.hash == 0) inbox.hash = crypto::hash64(destination);
   return inbox;
-}
-
-Announcer::Before Announcer::before_of(const Past& past, const std::string& destination, std::uint64_t seq) {
-  Before before;
-  const auto cursor = past.cursors.find(destination);
-  before.done = cursor != past.cursors.end() && cursor->second.acknowledged >= seq;
-  if (past.notes.empty()) return before;
-  const auto noted = past.notes.find(inbox_of(destination).hash);
-  if (noted != past.notes.end()) before.noted = noted->second;
-  return before;
 }
 
 std::map<std::string, queues::QueueStatus> Announcer::lanes() const {
@@ -429,7 +373,8 @@ Task<void> Announcer::upkeep() {
     const Instant next = clock_.now() + kSaveEvery;
     co_await clock_.sleep_until(next);
     co_await save_cursors();
-    if (clock_.now() < next_prune_) continue;
+    // Who is owed something, and who was told, is not known before it is read.
+    if (reading_ || clock_.now() < next_prune_) continue;
     next_prune_ = clock_.now() + kPruneEvery;
     reaches_most_ = reaches_most();
     forget_left();

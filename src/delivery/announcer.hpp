@@ -5,6 +5,7 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <limits>
 #include <map>
 #include <memory>
@@ -15,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/json.hpp"
 #include "base/runtime.hpp"
 #include "base/time.hpp"
 #include "delivery/announcement_sender.hpp"
@@ -33,10 +35,14 @@ class Announcer {
   Announcer(queues::QueueOptions options, Store& store, const Followers& followers,
             const federation::Blocks& blocks, AnnouncementSender& sender, const Runtime& runtime);
 
-  // Takes up what followers have not acknowledged. `followers` must be loaded.
+  // How far each inbox has got. What they have not acknowledged is read after start(), and before that
+  // nothing else is announced; the feed is as long as the network is busy.
   [[nodiscard]] Task<Result<void>> load();
-  // Saves cursors and prunes the feed in the background.
-  void start();
+  // Takes up what was owed before load(), saves cursors and prunes the feed, in the background. `followers`
+  // must be loaded. `visit` sees the feed page by page, in order, before what is owed of a page is sent; and
+  // an empty page at the end. If it fails, the same page comes again.
+  using Visit = std::function<Task<Result<void>>(Announcements page)>;
+  void start(Visit visit = {});
   [[nodiscard]] Task<void> stop();
 
   // Queues a new feed entry for everyone who follows its tag.
@@ -49,12 +55,12 @@ class Announcer {
   // who do. Durable when it completes.
   [[nodiscard]] Task<Result<void>> hand_on(Tag tag, std::uint64_t after);
   // After that place in the feed it is for those who own its hashtags now: what came within kHandedFor, and
-  // what nodes do not take before that. All of it while the date is in doubt.
+  // what nodes do not take before that. All of it while the date is in doubt. kBusy while is_reading().
   static constexpr Duration kHandedFor = std::chrono::hours(24);
   [[nodiscard]] Task<Result<std::uint64_t>> handed_from();
   // What was pushed to people only is for this node to relay all the same. Nothing of anything else.
   [[nodiscard]] Task<Result<void>> tell_nodes(const TagEvent& event);
-  // Nothing up to that place in the feed waits for the inbox.
+  // Nothing up to that place in the feed waits for the inbox. False while is_reading().
   [[nodiscard]] bool has_reached(const std::string& inbox, std::uint64_t seq) const;
   // The latest place in the feed.
   [[nodiscard]] std::uint64_t last_seq() const { return last_seq_; }
@@ -75,11 +81,16 @@ class Announcer {
 
   [[nodiscard]] Store& store() { return store_; }
   [[nodiscard]] std::size_t waiting() const {
-    return lanes_.size() + fasp_.size() + people_.size() + gathering_;
+    const std::size_t held = reading_ ? reading_->held.size() : 0;
+    return lanes_.size() + fasp_.size() + people_.size() + gathering_ + held;
   }
   [[nodiscard]] bool idle() const {
-    return lanes_.idle() && fasp_.idle() && people_.idle() && gathering_ == 0;
+    return !reading_ && lanes_.idle() && fasp_.idle() && people_.idle() && gathering_ == 0;
   }
+  // Not all that was owed before load() is taken up.
+  [[nodiscard]] bool is_reading() const { return reading_.has_value(); }
+  // Of that: {"read", "of", "because"?}, places in the feed, and why it has just failed. `is_reading()`.
+  [[nodiscard]] json::object reading() const;
   // By inbox.
   [[nodiscard]] std::map<std::string, queues::QueueStatus> lanes() const;
   [[nodiscard]] std::uint64_t delivered() const { return delivered_; }
@@ -98,8 +109,10 @@ class Announcer {
   [[nodiscard]] std::vector<const Followers::Way*> ways(const Tag& tag, const std::string& uri,
                                                         std::uint64_t seq = kEver,
                                                         std::uint64_t added = 0) const;
-  // People behind that inbox were told of the post lately, or may have been.
-  [[nodiscard]] bool has_told(const std::string& inbox, const std::string& uri) const;
+  // People behind that inbox were told of the post lately, or may have been: of any while is_reading().
+  [[nodiscard]] bool has_told(const std::string& inbox, const std::string& uri) const {
+    return is_reading() || remembers(inbox, uri);
+  }
   // A server on that host rejects Announces by their ids: they are not sent there again.
   void rejected(const std::string& host, const std::set<std::string>& announce_ids);
 
@@ -156,7 +169,32 @@ class Announcer {
     // Whether it was told; nothing: that is not decided, or it may have been.
     [[nodiscard]] std::optional<bool> told() const { return noted || !done ? noted : true; }
   };
+  using Chosen = std::multimap<std::uint64_t, Item>;  // by hash of the inbox that was to be told
+  struct Held {
+    FeedEntry entry;
+    To to;
+  };
+  // After a start, until all of the feed that was there has been read. What comes meanwhile is held, so that
+  // nothing passes what came before it: it is behind the end, and on the disk.
+  struct Reading {
+    Store::Cursors cursors = {};                               // as they were
+    std::map<std::uint64_t, std::uint64_t> acknowledged = {};  // the same, by hash of the inbox
+    std::uint64_t end = 0;
+    std::uint64_t through = 0;  // up to there it has been read
+    bool is_dated = false;      // doubt_date()
+    Chosen chosen = {};         // owed under hashtags that nobody follows there any more
+    std::map<std::uint64_t, Held> held = {};
+    std::string because = {};  // the last try has failed
+  };
+  Task<void> take_up(Visit visit);
+  Task<Result<void>> read_on(Visit visit);
+  void take_up(const Item& item, ToldNotes notes);
+  void finish_reading();
+  // Nothing that waits for the inbox up to there is still to be read, or decided when all is.
+  [[nodiscard]] std::uint64_t read_for(const Inbox& inbox) const;
+  Task<Result<void>> doubt_date();
   void begin_anew();
+  [[nodiscard]] bool remembers(const std::string& inbox, const std::string& uri) const;
   void queue(const Item& item, const Past* past, To to);
   // To people and FASP servers on that host, as far as its author and the administrator are concerned, who
   // may have decided otherwise since it was queued.
@@ -178,7 +216,6 @@ class Announcer {
   // inboxes there have failed with it. False if there is nobody else who could get it just now.
   bool hand_over(const std::string& destination, const Item& item, unsigned failed);
   void tell_otherwise(const std::string& destination, const Item& item, bool hands_over);
-  using Chosen = std::multimap<std::uint64_t, Item>;  // by hash of the inbox that was to be told
   void tell_otherwise(const Chosen& chosen);
   [[nodiscard]] Duration spread_of(const Tag& tag) const;
   [[nodiscard]] Duration wait_in_spread_of(const Tag& tag);
@@ -219,7 +256,7 @@ class Announcer {
   std::map<Said, std::uint64_t> told_by_others_;
   std::set<std::string> moved_;  // inboxes whose cursor moved since it was saved
   Store::Notes notes_;           // not saved yet
-  bool loading_ = false;
+  std::optional<Reading> reading_;
   std::uint64_t last_seq_ = 0;
   std::uint64_t delivered_ = 0;
   Instant next_prune_{};

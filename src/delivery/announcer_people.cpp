@@ -71,13 +71,13 @@ void Announcer::queue_for_people(const std::string& destination, const Item& ite
     if (!before.done) announce(destination, inbox, item);
     return;
   }
-  if (loading_) told.announced.emplace(event.tag, kPerhaps);  // what comes next in the feed may take it back
+  if (reading_) told.announced.emplace(event.tag, kPerhaps);  // what comes next in the feed may take it back
   if (told.gathering) return;
   // Where only one of the tags is followed there is nothing to choose.
-  if (!loading_ && followers_.tags_at(destination) < 2) return decide(destination, inbox, event.uri);
+  if (!reading_ && followers_.tags_at(destination) < 2) return decide(destination, inbox, event.uri);
   told.gathering = true;
   ++gathering_;
-  if (!loading_) tasks_.spawn("gather_tags", decide_later(destination, event.uri));
+  if (!reading_) tasks_.spawn("gather_tags", decide_later(destination, event.uri));
 }
 
 Task<void> Announcer::decide_later(std::string destination, std::string uri) {
@@ -91,12 +91,14 @@ void Announcer::decide_if_gathering(const std::string& destination, Inbox& inbox
   if (told == inbox.recent.end() || !std::exchange(told->second.gathering, false)) return;
   --gathering_;
   // What was announced of it may be undone: then it is said anew.
-  if (!loading_ || told->second.again == 0) decide(destination, inbox, uri);
+  if (!reading_ || told->second.again == 0) decide(destination, inbox, uri);
 }
 
 Task<void> Announcer::tell_again(std::string destination, std::string uri) {
-  const Instant later = clock_.now() + kTellAgainAfter;
-  co_await clock_.sleep_until(later);
+  do {  // what is read next may take back the others
+    const Instant later = clock_.now() + kTellAgainAfter;
+    co_await clock_.sleep_until(later);
+  } while (reading_);
   Inbox& inbox = inboxes_[destination];
   const auto told = inbox.recent.find(uri);
   if (told == inbox.recent.end() || told->second.again == 0) co_return;
@@ -152,7 +154,7 @@ void Announcer::decide(const std::string& destination, Inbox& inbox, const std::
 void Announcer::announce(const std::string& destination, Inbox& inbox, const Item& item) {
   inbox.waiting.try_emplace(item->entry.seq);
   const Duration wait = wait_in_spread_of(item->entry.event.tag);
-  people_.push(destination, item->entry.event.uri, item, wait, loading_);
+  people_.push(destination, item->entry.event.uri, item, wait, is_reading());
 }
 
 bool Announcer::hand_over(const std::string& destination, const Item& item, unsigned failed) {
@@ -197,20 +199,6 @@ void Announcer::tell_otherwise(const std::string& destination, const Item& item,
   told.under.erase(event.tag);
   if (told.is_noted) note(inbox, seq, false);
   if (!told.gathering && told.again == 0 && !told.under.empty()) decide(destination, inbox, event.uri);
-}
-
-// The same of those that waited before a restart.
-void Announcer::tell_otherwise(const Chosen& chosen) {
-  for (auto& [destination, inbox] : inboxes_) {
-    const auto [first, last] = chosen.equal_range(inbox.hash);
-    for (auto each = first; each != last; ++each) {
-      const auto& [seq, event, added] = each->second->entry;
-      if (!inbox.recent.contains(event.uri) || followers_.target(event.tag, destination) != nullptr) continue;
-      inbox.waiting.try_emplace(seq);
-      tell_otherwise(destination, each->second, /*hands_over=*/true);
-      settle(destination, inbox, seq);
-    }
-  }
 }
 
 // The post has lost a tag. If it was announced under that one, this is undone, unless it was never sent, or
@@ -259,7 +247,8 @@ void Announcer::make_room(const std::string& destination, Inbox& inbox) {
 // That place in the feed is done with.
 void Announcer::settle(const std::string& destination, Inbox& inbox, std::uint64_t seq) {
   inbox.waiting.erase(seq);
-  const std::uint64_t reached = inbox.waiting.empty() ? last_seq_ : inbox.waiting.begin()->first - 1;
+  std::uint64_t reached = reading_ ? read_for(inbox) : last_seq_;
+  if (!inbox.waiting.empty()) reached = std::min(reached, inbox.waiting.begin()->first - 1);
   if (reached <= inbox.acknowledged) return;
   inbox.acknowledged = reached;
   moved_.insert(destination);

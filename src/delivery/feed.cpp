@@ -1,11 +1,6 @@
 #include "delivery/feed.hpp"
 
 namespace tagring::delivery {
-namespace {
-
-constexpr std::size_t kPage = 1'000;
-
-}  // namespace
 
 Task<Result<std::size_t>> Feed::take(std::vector<TagEvent> events, unsigned storage_replicas,
                                      Announcer::To to) {
@@ -29,19 +24,6 @@ Task<Result<std::size_t>> Feed::take(std::vector<TagEvent> events, unsigned stor
     CO_TRY_VOID(co_await announcer_.tell_nodes(events[i]));
   }
   co_return fresh;
-}
-
-Task<Result<void>> visit_added(Store& store, WallTime since, std::function<void(const FeedEntry&)> visit) {
-  CO_TRY(std::uint64_t after, co_await store.feed_start(since));
-  for (;;) {
-    CO_TRY(const std::vector<FeedEntry> page, co_await store.feed(after, kPage));
-    if (page.empty()) co_return Result<void>();
-    after = page.back().seq;
-    for (const FeedEntry& entry : page) {
-      const TagEvent& event = entry.event;
-      if (event.op == Op::kAdd && !event.is_edit() && !event.is_repeat()) visit(entry);
-    }
-  }
 }
 
 }  // namespace tagring::delivery

@@ -2,7 +2,6 @@
 // storage owners.
 #pragma once
 
-#include <functional>
 #include <vector>
 
 #include "delivery/announcer.hpp"
@@ -34,10 +33,5 @@ class Feed {
   Announcer& announcer_;
   Observer& observer_;
 };
-
-// The posts in the feed that came from then on, in their order: no edits, removals or repetitions. For what
-// is kept in memory of them, after a start.
-[[nodiscard]] Task<Result<void>> visit_added(Store& store, WallTime since,
-                                             std::function<void(const FeedEntry&)> visit);
 
 }  // namespace tagring::delivery

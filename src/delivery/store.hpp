@@ -214,6 +214,8 @@ class Store {
 
   // Entries with a greater seq, oldest first.
   virtual Task<Result<std::vector<FeedEntry>>> feed(std::uint64_t after, std::size_t limit) = 0;
+  // The latest place in the feed; 0 if it is empty.
+  virtual Task<Result<std::uint64_t>> feed_end() = 0;
   // The place in the feed after which everything was accepted at `since` or later.
   virtual Task<Result<std::uint64_t>> feed_start(WallTime since) = 0;
   // Like feed(), of tags with their key in the segment: what a new owner of it may still have to deliver.

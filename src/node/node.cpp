@@ -1,8 +1,6 @@
 #include "node/node.hpp"
 
 #include <algorithm>
-#include <array>
-#include <set>
 
 #include "activitypub/announced.hpp"
 #include "activitypub/follows.hpp"
@@ -13,8 +11,6 @@
 #include "admin/settings.hpp"
 #include "administrators/administrator.hpp"
 #include "audit/signed_tree_heads.hpp"
-#include "budget/day_authors.hpp"
-#include "delivery/feed.hpp"
 #include "delivery/followers.hpp"
 #include "delivery/partial_collections.hpp"
 #include "delivery/store.hpp"
@@ -76,12 +72,11 @@ Task<Result<void>> Node::load() {
   // With the Accepts, for which announcements wait.
   CO_TRY_VOID(co_await parts_->instances.activities.load());
   CO_TRY_VOID(co_await parts_->relay.announcer.load());
-  CO_TRY_VOID(co_await parts_->actors.announced.load());
   CO_TRY_VOID(co_await parts_->storage.kept.load());
   CO_TRY_VOID(co_await parts_->relay.owners.load());
   CO_TRY_VOID(co_await parts_->fasp.sharing.load());
   co_await enforce();
-  co_return co_await load_latest();
+  co_return Result<void>();
 }
 
 // What a disk has no room for is no reason not to start: the next start tries again.
@@ -90,37 +85,6 @@ Task<void> Node::enforce() {
   if (enforced) enforced = co_await parts_->instances.moderation.enforce();
   if (!enforced)
     parts_->environment.log.warn("decisions_not_enforced", {{"because", enforced.error().message}});
-}
-
-// What is kept in memory of the posts that came of late, as NodeWiring::entered notes it.
-Task<Result<void>> Node::load_latest() {
-  delivery::Store& store = parts_->environment.stores.relay;
-  budget::DayAuthors& authors = parts_->instances.day_authors;
-  std::array<std::uint64_t, budget::DayAuthors::kDaysBefore + 1>
-      starts{};  // of today, and of the days before
-  for (std::size_t ago = 0; ago < starts.size(); ++ago) {
-    CO_TRY(starts[ago], co_await store.feed_start(authors.today() - std::chrono::days(ago)));
-  }
-  std::set<std::pair<std::string, int>> own;  // posts, whose hashtags are all known here, and when they came
-  std::function<void(const delivery::FeedEntry&)> note = [&](const delivery::FeedEntry& entry) {
-    const delivery::TagEvent& event = entry.event;
-    parts_->reading.trends.note(event.tag.canonical(), event.author, event.published);
-    const auto start = std::ranges::find_if(starts, [&](std::uint64_t place) { return place < entry.seq; });
-    if (start == starts.end()) return;
-    const int days_ago = static_cast<int>(start - starts.begin());
-    authors.came({event.uri, event.tag.canonical(), event.author, entry.seq}, days_ago);
-    if (parts_->instances.instances.may_publish(event.author)) own.emplace(event.uri, days_ago);
-  };
-  CO_TRY_VOID(co_await delivery::visit_added(
-      store, authors.today() - std::chrono::days(budget::DayAuthors::kDaysBefore), std::move(note)));
-  for (const auto& [uri, days_ago] : own) {
-    CO_TRY(const std::optional<delivery::PublishedPost> post, co_await store.find_post(uri));
-    if (!post) continue;
-    std::vector<std::string> tags;
-    for (const Tag& tag : post->tags) tags.push_back(tag.canonical());
-    authors.note_tags(post->uri, post->author, tags, days_ago);
-  }
-  co_return Result<void>();
 }
 
 // --- Node --------------------------------------------------------------------------------------------------
@@ -145,7 +109,8 @@ Task<Result<void>> Node::start() {
     parts_->rings.service.stay_away();
   }
   parts_->handover.reassign.start(parts_->rings.service);  // it knows by now where it stands
-  parts_->relay.announcer.start();
+  parts_->relay.announcer.start(
+      [this](delivery::Announcements page) { return parts_->recollection.read(std::move(page)); });
   parts_->relay.followers.start(parts_->instances.instances.inboxes_of_followers());
   parts_->instances.consents.start();
   parts_->instances.publisher.start();
@@ -425,6 +390,7 @@ json::object Node::status() const {
                                 {"doubtful_nodes", parts_->relay.origins.standing().doubtful()}}},
       {"budget", parts_->speech.budget.status()},
       {"idle", is_idle()}};
+  if (parts_->relay.announcer.is_reading()) status["reading_feed"] = parts_->relay.announcer.reading();
   if (std::optional<json::object> moved = parts_->instances.moving.status())
     status["moved"] = std::move(*moved);
   if (const std::optional<Instant> counted = parts_->storage.retention.state().at) {

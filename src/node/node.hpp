@@ -29,7 +29,8 @@ class Node {
   Node(config::Config config, crypto::PrivateKey key, std::uint64_t incarnation, Environment environment);
   ~Node();
 
-  // Takes up what was left undone, and joins both rings in the background.
+  // Takes up what was left undone, and joins both rings in the background. What grows with the network, the
+  // feed, is read in the background, too (delivery::Announcer).
   [[nodiscard]] Task<Result<void>> start();
   // Ends everything that runs in the background. Nothing acknowledged is lost.
   [[nodiscard]] Task<void> stop();
@@ -62,7 +63,6 @@ class Node {
  private:
   Task<Result<void>> check_partials();
   Task<Result<void>> load();
-  Task<Result<void>> load_latest();
   Task<void> enforce();
 
   [[nodiscard]] Routes make_routes();

@@ -104,12 +104,8 @@ void NodeWiring::entered(const delivery::FeedEntry& entry) {
   if (event.op == delivery::Op::kRemove || was_edited) parts_.reading.posts.forget(event.uri);
   // It may be the author who withdraws, or is gone.
   if (event.op == delivery::Op::kRemove) parts_.reading.posts.forget(event.author);
-  if (event.op == delivery::Op::kAdd && !is_edit && !event.is_repeat()) {
-    parts_.reading.trends.note(event.tag.canonical(), event.author, event.published);
-    parts_.instances.day_authors.came({event.uri, event.tag.canonical(), event.author, entry.seq});
-  }
+  parts_.recollection.entered(entry);
   belief::trace(parts_.environment.log, belief::Step::kEntered, event);
-  parts_.actors.announced.note(event);
   parts_.reading.streams.note(event);
   parts_.instances.copies.hand_on(entry);
 }

@@ -254,6 +254,8 @@ Parts::Parts(config::Config node_config, crypto::PrivateKey key, std::uint64_t i
       fasp(config, world, speech, relay, storage, instances),
       actors(speech, rings, relay, storage, audit, instances),
       reading(world, speech, relay, storage, instances),
+      recollection(world.stores.relay, instances.instances, instances.day_authors, reading.trends,
+                   actors.announced),
       health(*this),
       admin(std::move(actions), *this) {}
 

@@ -67,6 +67,7 @@
 #include "mastodon_api/timeline_api.hpp"
 #include "mastodon_api/trends.hpp"
 #include "node/environment.hpp"
+#include "node/recollection.hpp"
 #include "node/wiring.hpp"
 #include "overlay/balancer.hpp"
 #include "overlay/loads.hpp"
@@ -327,6 +328,7 @@ struct Parts {
   FaspRole fasp;
   ActorRole actors;
   Reading reading;
+  Recollection recollection;
   Health health;
   Administration admin;
 };

@@ -52,7 +52,7 @@ std::string ReplayPlaces::too_many(const Replay& replay, const std::string& tag,
 }
 
 Task<Result<std::string>> ReplayPlaces::holds_up(Replay replay) {
-  if (replay.authors_per_day == 0) co_return std::string();
+  if (replay.authors_per_day == 0 || is_being_read()) co_return std::string();
   budget::DayAuthors::Got got;
   CO_TRY_VOID(co_await look_up(replay, std::vector{replay.tag}, &got));
   const std::string why = too_many(replay, replay.tag, got);

@@ -61,6 +61,8 @@ class ReplayPlaces {
   [[nodiscard]] std::optional<Lack> lack(const Replay& replay, const Outgoing& post) const;
   // If not, the lack is of what this node can remember, under any hashtag, and ends within days.
   [[nodiscard]] bool knows_all() const { return authors_.knows_all(); }
+  // After a start nobody has a place before what came of late has been read.
+  [[nodiscard]] bool is_being_read() const { return authors_.is_being_read(); }
   // It is sent.
   void note(Replay& replay, const Outgoing& post);
   // After a restart.
