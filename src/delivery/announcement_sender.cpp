@@ -7,9 +7,9 @@
 #include <set>
 
 #include "base/counted.hpp"
+#include "belief/latest.hpp"
 #include "belief/trace.hpp"
 #include "crypto/hash.hpp"
-#include "delivery/latest.hpp"
 #include "delivery/results.hpp"
 #include "delivery/wire.hpp"
 #include "fediverse/builders.hpp"
@@ -128,7 +128,7 @@ std::string AnnouncementSender::letter(Op op, const Announcements& items) {
 Task<AnnouncementSender::Sent> AnnouncementSender::send_to_node(std::string inbox, Announcements items,
                                                                 IfGone if_gone) {
   Sent sent;
-  Latest latest;
+  belief::Latest latest;
   for (const auto& item : items) latest.note(item->entry.event);
   for (const Op op : {Op::kAdd, Op::kRemove}) {
     Announcements batch;

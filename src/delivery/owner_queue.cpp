@@ -6,9 +6,9 @@
 #include <set>
 
 #include "base/assert.hpp"
+#include "belief/latest.hpp"
 #include "belief/trace.hpp"
 #include "crypto/hash.hpp"
-#include "delivery/latest.hpp"
 #include "delivery/results.hpp"
 #include "redundancy/relay_hints.hpp"
 #include "ring/vserver.hpp"
@@ -162,7 +162,7 @@ Task<OwnerQueue::Items> OwnerQueue::route(std::string shard, Items items) {
 Task<OwnerQueue::Items> OwnerQueue::send(std::string destination, Items items) {
   const Destination to = parse_destination(destination);
   Items again;
-  Latest latest;
+  belief::Latest latest;
   for (const Item& item : items) latest.note(item.pending->entry.event);
   for (const Op op : {Op::kAdd, Op::kRemove}) {
     Items batch;

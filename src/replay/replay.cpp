@@ -18,7 +18,6 @@ using storage::HistoryEntry;
 // A page that was read longer ago is read again: posts on it may have been removed.
 constexpr Duration kPageLifetime = std::chrono::minutes(1);
 constexpr Duration kLookEvery = std::chrono::seconds(10);
-constexpr Duration kReadSoon = std::chrono::seconds(1);  // what came of late, after a start
 constexpr std::string_view kTooOld = "posts were left out that had become older than the instance keeps them";
 constexpr unsigned kRefusalsMax = 20;  // in a row; then the instance wants none of it
 // A server that does not answer is asked again, so that no post is lost while this node is cut off itself.
@@ -306,10 +305,6 @@ Task<Result<Duration>> Replayer::send_next(Replay replay, Work* work) {
   const Key key{replay.host, replay.tag};
   if (replay.pages_done == replay.pages || replay.sent + replay.skipped >= replay.posts_max) {
     CO_TRY_VOID(co_await end(key, ReplayState::kDone, replay.reason));
-    co_return Duration::zero();
-  }
-  if (replay.authors_per_day > 0 && places_.is_being_read()) {
-    rest(key, clock_.now() + kReadSoon, "what came of late is being read");
     co_return Duration::zero();
   }
   if (const Instant again = sender_.deliver_again(replay.host, replay.tag); again > clock_.now()) {

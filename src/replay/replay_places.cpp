@@ -10,6 +10,8 @@ namespace {
 
 using std::chrono::days;
 
+constexpr Duration kLookAgain = std::chrono::seconds(1);  // whether what came of late has been read
+
 std::int64_t number_of_day(WallTime time) {
   return std::chrono::floor<days>(time).time_since_epoch().count();
 }
@@ -26,7 +28,9 @@ WallTime ReplayPlaces::opens_first(const Replay& replay) const {
 }
 
 WallTime ReplayPlaces::opens(const Replay& replay) const {
-  return std::max<WallTime>(opens_first(replay), authors_.today() + open_on_a_day(replay));
+  const auto opens = std::max<WallTime>(opens_first(replay), authors_.today() + open_on_a_day(replay));
+  const bool waits = replay.authors_per_day > 0 && authors_.is_being_read();
+  return waits ? std::max<WallTime>(opens, clock_.wall_now() + kLookAgain) : opens;
 }
 
 Result<void> ReplayPlaces::check(const Replay& replay) const {
@@ -52,7 +56,7 @@ std::string ReplayPlaces::too_many(const Replay& replay, const std::string& tag,
 }
 
 Task<Result<std::string>> ReplayPlaces::holds_up(Replay replay) {
-  if (replay.authors_per_day == 0 || is_being_read()) co_return std::string();
+  if (replay.authors_per_day == 0 || authors_.is_being_read()) co_return std::string();
   budget::DayAuthors::Got got;
   CO_TRY_VOID(co_await look_up(replay, std::vector{replay.tag}, &got));
   const std::string why = too_many(replay, replay.tag, got);
@@ -66,9 +70,10 @@ Task<Result<std::string>> ReplayPlaces::holds_up(Replay replay) {
 Task<Result<std::string>> ReplayPlaces::waits_for(Replay replay) {
   CO_TRY(std::string why, co_await holds_up(replay));
   if (!why.empty()) co_return why;
-  why = opens(replay) - clock_.wall_now() > days(1)
-            ? "it is to be seen first how many authors come by themselves in a day"
-            : "a day's posts go when most of who comes by themselves has come";
+  const Duration wait = opens(replay) - clock_.wall_now();
+  if (authors_.is_being_read() && wait <= kLookAgain) co_return "what came of late is being read";
+  why = wait > days(1) ? "it is to be seen first how many authors come by themselves in a day"
+                       : "a day's posts go when most of who comes by themselves has come";
   co_return why;
 }
 

@@ -35,7 +35,8 @@ class ReplayPlaces {
     budget::DayAuthors::Got got = {};  // of what came live, by the instance
   };
 
-  // From when on posts of it go, which may be past. One that may trend goes at any time.
+  // From when on posts of it go, which may be past. One that may trend goes at any time; but none with a
+  // limit before it is known again, after a start, what came of late.
   [[nodiscard]] WallTime opens(const Replay& replay) const;
   // On the first day on which they do: before that the instance is sent nothing.
   [[nodiscard]] WallTime opens_first(const Replay& replay) const;
@@ -61,8 +62,6 @@ class ReplayPlaces {
   [[nodiscard]] std::optional<Lack> lack(const Replay& replay, const Outgoing& post) const;
   // If not, the lack is of what this node can remember, under any hashtag, and ends within days.
   [[nodiscard]] bool knows_all() const { return authors_.knows_all(); }
-  // After a start nobody has a place before what came of late has been read.
-  [[nodiscard]] bool is_being_read() const { return authors_.is_being_read(); }
   // It is sent.
   void note(Replay& replay, const Outgoing& post);
   // After a restart.

@@ -52,6 +52,15 @@ TEST_F(DayAuthorsTest, WhereNotAllOfTheDayAreKnownNobodyElseHasRoomAsLongAsItCou
   EXPECT_FALSE(has_room(5));
 }
 
+TEST_F(DayAuthorsTest, NobodyElseHasRoomBeforeWhatCameOfLateHasBeenRead) {
+  authors.brought_to(host, tag, author(1));
+  authors.begin_reading();
+  EXPECT_FALSE(has_room(2));
+  EXPECT_TRUE(has_room(1)) << "who makes no more of them";
+  authors.end_reading();
+  EXPECT_TRUE(has_room(2));
+}
+
 TEST_F(DayAuthorsTest, LeavesPlacesToAsManyAsCameByThemselvesOnTheBusiestDay) {
   come(1, 1);
   come(1, 2);

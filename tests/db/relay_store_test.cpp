@@ -541,6 +541,14 @@ TEST_P(RelayStore, PruningTakesWhatIsBothDeliveredAndOld) {
   EXPECT_EQ(feed()[0].seq, second[0].feed_seq);
 }
 
+TEST_P(RelayStore, TheEndOfTheFeedIsItsLatestPlace) {
+  EXPECT_EQ(must(store().feed_end()), 0U);
+  const auto accepted = accept({add("cats"_tag, "1"), add("cats"_tag, "2")});
+  EXPECT_EQ(must(store().feed_end()), accepted[1].feed_seq);
+  must(store().prune_feed(accepted[0].feed_seq, clock.wall + Duration(1)));
+  EXPECT_EQ(must(store().feed_end()), accepted[1].feed_seq);
+}
+
 TEST_P(RelayStore, PruningManyEntriesTakesThemAll) {
   std::vector<TagEvent> events;
   for (int i = 0; i < 5'001; ++i) events.push_back(add("cats"_tag, std::to_string(i)));

@@ -561,6 +561,7 @@ TEST_F(AnnouncerTest, AfterARestartWhoHasTakenAPostIsNotToldAgainAndWhoHasNotIs)
   web.statuses.clear();
   Announcer restarted{{}, stores->relay, followers, blocks, sender, runtime};
   ASSERT_TRUE(run(restarted.load()));
+  restarted.start();
   loop.run_for(std::chrono::minutes(1));
   EXPECT_THAT(web.posted_to(kNode), IsEmpty());
   EXPECT_THAT(web.posted_to(kPeople), SizeIs(1));
@@ -975,6 +976,7 @@ TEST_F(AnnouncerTest, NorDoesItTakeTheFollowersAtAnInboxThatHasBeenGoneForAnHour
   clock.set_skew(Announcer::kGoneAfter);
   Announcer restarted{{}, stores->relay, followers, blocks, sender, runtime};
   ASSERT_TRUE(run(restarted.load()));
+  restarted.start();
   loop.run_for(std::chrono::hours(2));
   EXPECT_THAT(lost.inboxes, IsEmpty());
   finish(restarted.stop());

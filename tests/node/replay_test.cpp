@@ -14,6 +14,7 @@ namespace {
 
 using std::chrono::days;
 using std::chrono::hours;
+using std::chrono::milliseconds;
 using std::chrono::minutes;
 using std::chrono::seconds;
 using ::testing::ElementsAre;
@@ -73,9 +74,10 @@ class Replaying : public NodeTest {
     entries.front().removed = true;
     ASSERT_TRUE(run(stores->history.put(std::move(entries))));
   }
+  static std::string host_of_home(int number) { return fmt::format("https://home{}.example", number); }
   // By an author of its own, on a server of its own.
   Author publish(int number, const std::vector<std::string>& tags) {
-    const std::string host = fmt::format("https://home{}.example", number);
+    const std::string host = host_of_home(number);
     const Author author = make_author(host + "/users/u");
     const json::object may = {{"host", host_of(host)}, {"publishes", true}, {"receives", false}};
     EXPECT_EQ(control("/instances/permit", json::serialize(may)).status, 200);
@@ -780,6 +782,40 @@ TEST_F(Replaying, ARestartForgetsNoneOfTheDaysAuthorsUnderAnyHashtag) {
   EXPECT_EQ(replay({{"authors_per_day", 5}, {"per_minute", 600}}).status, 200);
   settle(minutes(5));
   EXPECT_THAT(announced(), ElementsAre(1, 2, 3)) << "and those of 32 and 31 make five";
+}
+
+// Of each of the instances' own posts the hashtags are read, one after the other.
+TEST_F(Replaying, TheNodeServesBeforeTheFeedIsReadAndReplaysWaitForThat) {
+  for (int i = 41; i <= 80; ++i) publish(i, {"dogs"});
+  for (int i = 31; i <= 32; ++i) publish(i, {"cats"});
+  const Author late = publish(33, {"pets"});
+  remember("cats", 1, 5);
+  const std::string end = rows("SELECT max(seq) FROM feed").front();
+  prepare(config());
+  database_pause = Duration(100);
+  ASSERT_TRUE(run(node->start()));
+  internet.calls.clear();
+  const json::object reading = status();
+  ASSERT_TRUE(reading.contains("reading_feed"));
+  EXPECT_EQ(reading.at("reading_feed").at("read"), 0U);
+  EXPECT_EQ(json::serialize(reading.at("reading_feed").at("of")), end);
+  EXPECT_FALSE(reading.at("idle").as_bool());
+  EXPECT_EQ(get("/actor").status, 200);
+  const std::string unknown = "/announces/0123456789abcdef0123456789abcdef";
+  EXPECT_EQ(get(unknown).status, 503) << "it may be known when all is read";
+  EXPECT_EQ(replay({{"authors_per_day", 5}, {"per_minute", 600}}).status, 200);
+  const PostText post{.uri = host_of_home(33) + "/notes/133", .author = late.id, .tags = {"cats"}};
+  EXPECT_EQ(post_signed(create_text(post), late).status, 202);
+  settle(milliseconds(1'500));
+  ASSERT_TRUE(status().contains("reading_feed"));
+  EXPECT_EQ(json::id_of(progress(), "waits_for"), "what came of late is being read");
+  EXPECT_THAT(announced(), IsEmpty());
+  settle(seconds(30));
+  database_pause = Duration::zero();
+  settle(minutes(5));
+  EXPECT_FALSE(status().contains("reading_feed"));
+  EXPECT_EQ(get(unknown).status, 404);
+  EXPECT_THAT(announced(), testing::UnorderedElementsAre(133, 1, 2)) << "with 31, 32 and 33 these are five";
 }
 
 // Posts of other nodes, whose other hashtags stand in them alone.

@@ -10,25 +10,25 @@
 #include "belief/tag_event.hpp"
 #include "hashtag/tag.hpp"
 
-namespace tagring::delivery {
+namespace tagring::belief {
 
 // Of events that outlive it.
 class Latest {
  public:
-  void note(const belief::TagEvent& event) {
+  void note(const TagEvent& event) {
     if (event.is_edit()) return;
-    const belief::TagEvent*& last = events_[{event.tag, event.uri}];
+    const TagEvent*& last = events_[{event.tag, event.uri}];
     if (last == nullptr || event.version() > last->version()) last = &event;
   }
   // What is told in its place, or it itself. Only of events that were noted.
-  [[nodiscard]] const belief::TagEvent& of(const belief::TagEvent& event) const {
+  [[nodiscard]] const TagEvent& of(const TagEvent& event) const {
     if (event.is_edit()) return event;
-    const belief::TagEvent& last = *events_.at({event.tag, event.uri});
+    const TagEvent& last = *events_.at({event.tag, event.uri});
     return event.version() < last.version() ? last : event;
   }
 
  private:
-  std::map<std::pair<Tag, std::string_view>, const belief::TagEvent*> events_;
+  std::map<std::pair<Tag, std::string_view>, const TagEvent*> events_;
 };
 
-}  // namespace tagring::delivery
+}  // namespace tagring::belief
