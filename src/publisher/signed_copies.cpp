@@ -253,6 +253,7 @@ void SignedCopies::drop(const std::string& host, std::string_view why) {
 Task<void> SignedCopies::hand_on_all(std::string signed_copy) {
   const bool is_strange = is_from_stranger(pending_.at(signed_copy));
   Result<std::string> body = co_await fetch_again_and_again(signed_copy, is_strange);
+  co_await wait_for_announcer();
   Work work = std::move(pending_.extract(signed_copy).mapped());
   const auto of_domain = pending_of_.find(domain_of_copy(signed_copy));
   if (--of_domain->second == 0) pending_of_.erase(of_domain);
@@ -301,9 +302,18 @@ Task<bool> SignedCopies::hand_over(Work work, std::string body) {
   co_return is_done;
 }
 
+// After a start it is not known at once who was told of a post.
+Task<void> SignedCopies::wait_for_announcer() {
+  while (announcer_.is_reading()) {
+    const Instant later = clock_.now() + std::chrono::seconds(1);
+    co_await clock_.sleep_until(later);
+  }
+}
+
 // Of those who have been away for longer than a copy is asked for at once, and what was owed at a restart.
 Task<void> SignedCopies::look_again_and_again() {
   Duration wait = std::chrono::minutes(1);
+  co_await wait_for_announcer();
   for (;;) {
     co_await look_again();
     const Instant later = clock_.now() + wait;

@@ -115,6 +115,7 @@ class SignedCopies {
   Task<void> go_on(std::string host);
   void drop(const std::string& host, std::string_view why);
   Task<void> hand_on_all(std::string signed_copy);
+  Task<void> wait_for_announcer();
   // Whether there is nothing left to do.
   Task<bool> hand_over(Work work, std::string body);
   Task<void> look_again_and_again();

@@ -609,6 +609,8 @@ class Restarting : public AnnouncerTest {
     now = second.get();
     ASSERT_TRUE(run(now->load()));
     now->start();
+    loop.run_for(Duration(1));
+    ASSERT_FALSE(now->is_reading());
   }
   // "Announce dogs", and so on, of what the people's server has got since that was asked last.
   std::vector<std::string> told(Duration wait = std::chrono::minutes(1)) {
