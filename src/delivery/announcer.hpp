@@ -183,6 +183,7 @@ class Announcer {
     std::uint64_t through = 0;  // up to there it has been read
     bool is_dated = false;      // doubt_date()
     Chosen chosen = {};         // owed under hashtags that nobody follows there any more
+    std::vector<std::pair<std::string, std::string>> gathering = {};  // inboxes, and what is to be decided
     std::map<std::uint64_t, Held> held = {};
     std::string because = {};  // the last try has failed
   };

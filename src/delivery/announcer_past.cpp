@@ -8,7 +8,9 @@
 namespace tagring::delivery {
 namespace {
 
-constexpr std::size_t kTakenUpAtOnce = 2'000;  // entries: some milliseconds, between which others go on
+constexpr std::size_t kPage = 2'000;  // entries
+// Then others go on: under a hashtag that many follow one entry takes as long as a page under others.
+constexpr Duration kTakenUpAtOnce = std::chrono::milliseconds(10);
 constexpr Duration kTakeUpAgain = std::chrono::seconds(1);
 
 }  // namespace
@@ -50,13 +52,13 @@ Task<void> Announcer::take_up(Visit visit) {
   }
 }
 
-// The next page, all or nothing of it.
+// The next page; if it fails, nothing of it.
 Task<Result<void>> Announcer::read_on(Visit visit) {
   if (!reading_->is_dated) {
     CO_TRY_VOID(co_await doubt_date());
   }
   const std::uint64_t through = reading_->through;
-  CO_TRY(std::vector<FeedEntry> page, co_await store_.feed(through, kTakenUpAtOnce));
+  CO_TRY(std::vector<FeedEntry> page, co_await store_.feed(through, kPage));
   std::erase_if(page, [this](const FeedEntry& entry) { return entry.seq > reading_->end; });
   Store::Notes notes;
   if (!page.empty()) {
@@ -72,12 +74,17 @@ Task<Result<void>> Announcer::read_on(Visit visit) {
     finish_reading();
     co_return Result<void>();
   }
+  reading_->because.clear();
+  Instant begun = clock_.now();
   for (const Item& item : items) {
     const auto told = notes.find(item->entry.seq);
     take_up(item, told == notes.end() ? ToldNotes() : read_notes(told->second));
+    reading_->through = item->entry.seq;
+    if (clock_.now() - begun < kTakenUpAtOnce) continue;
+    const Instant soon = clock_.now() + Duration(1);
+    co_await clock_.sleep_until(soon);
+    begun = clock_.now();
   }
-  reading_->through = items.back()->entry.seq;
-  reading_->because.clear();
   co_return Result<void>();
 }
 
@@ -95,13 +102,20 @@ void Announcer::finish_reading() {
   const Chosen chosen = std::exchange(reading_->chosen, {});
   tell_otherwise(chosen);
   // Hashtag by hashtag it would be decided otherwise than it was of all together.
-  for (auto& [destination, inbox] : inboxes_) {
-    for (const std::string& uri : inbox.order) decide_if_gathering(destination, inbox, uri);
-  }
+  const auto gathering = std::exchange(reading_->gathering, {});
+  for (const auto& [destination, uri] : gathering)
+    decide_if_gathering(destination, inboxes_[destination], uri);
   std::map<std::uint64_t, Held> held = std::move(reading_->held);
+  last_seq_ = reading_->end;
   reading_.reset();
-  for (auto& [seq, came] : held)
+  for (auto& [seq, came] : held) {
+    last_seq_ = seq;  // or an inbox would get past those that are still held
     queue(std::make_shared<Announcement>(std::move(came.entry), clock_.now()), nullptr, came.to);
+  }
+  // What people were sent meanwhile did not count behind what was chosen.
+  for (auto& [destination, inbox] : inboxes_) {
+    if (!inbox.recent.empty() && chosen.contains(inbox.hash)) settle(destination, inbox, 0);
+  }
 }
 
 std::uint64_t Announcer::read_for(const Inbox& inbox) const {

@@ -77,7 +77,11 @@ void Announcer::queue_for_people(const std::string& destination, const Item& ite
   if (!reading_ && followers_.tags_at(destination) < 2) return decide(destination, inbox, event.uri);
   told.gathering = true;
   ++gathering_;
-  if (!reading_) tasks_.spawn("gather_tags", decide_later(destination, event.uri));
+  if (reading_) {
+    reading_->gathering.emplace_back(destination, event.uri);
+  } else {
+    tasks_.spawn("gather_tags", decide_later(destination, event.uri));
+  }
 }
 
 Task<void> Announcer::decide_later(std::string destination, std::string uri) {

@@ -217,6 +217,43 @@ TEST_F(ReadingTheFeed, NoInboxGetsPastWhatIsNotReadYet) {
   EXPECT_THAT(told(kSharedInbox), ElementsAre("Announce 2"));
 }
 
+// Of what was held, too, the first says nothing of the rest.
+TEST_F(ReadingTheFeed, NorPastWhatCameMeanwhile) {
+  for (const auto* who : {"alice", "bob"}) follow("dogs"_tag, kSharedInbox, Via::kBoost, who);
+  follow("cats"_tag, kSharedInbox, Via::kBoost, "alice");
+  take(1, Op::kAdd, {"cats"_tag, "dogs"_tag});
+  loop.run_for(seconds(5));
+  ASSERT_THAT(web.posted_to(kSharedInbox), SizeIs(1)) << "under #dogs";
+  restart();
+  none_answers();
+  take(1, Op::kRemove, {"cats"_tag});  // which concerns nobody
+  const std::uint64_t owed = take(2, Op::kAdd, {"dogs"_tag});
+  loop.run_for(seconds(30));
+  EXPECT_FALSE(now->is_reading());
+  restart();
+  EXPECT_EQ(reached(kSharedInbox), owed - 1);
+  loop.run_for(seconds(30));
+  EXPECT_THAT(told(kSharedInbox), ElementsAre("Announce 2"));
+}
+
+TEST_F(ReadingTheFeed, WhatIsDeliveredMeanwhileIsNotToldAgainAfterTheNextRestart) {
+  for (const auto* who : {"alice", "bob"}) follow("dogs"_tag, kSharedInbox, Via::kBoost, who);
+  follow("cats"_tag, kSharedInbox, Via::kBoost, "alice");
+  none_answers();
+  take(1, Op::kAdd, {"cats"_tag, "dogs"_tag});
+  loop.run_for(seconds(5));  // it is noted under which of them it is owed
+  for (int i = 2; i <= 4; ++i) take(i, Op::kAdd, {"birds"_tag});
+  slow.page = 1;
+  restart();
+  loop.run_for(milliseconds(3'500));
+  EXPECT_TRUE(now->is_reading());
+  EXPECT_THAT(told(kSharedInbox), ElementsAre("Announce 1"));
+  loop.run_for(seconds(30));
+  restart();
+  loop.run_for(seconds(30));
+  EXPECT_THAT(told(kSharedInbox), IsEmpty());
+}
+
 TEST_F(ReadingTheFeed, APageThatFailsIsReadAgainAndThatIsShown) {
   follow("cats"_tag, kNodeInbox, Via::kNode);
   none_answers();
