@@ -176,6 +176,14 @@ Checks InstanceChecks::look() const {
     checks.push_back(bad("owners",
                          fmt::format("{} posts wait, and none was taken since the start", owners.size()),
                          "tagring show queues says by whom they are not taken"));
+  const delivery::Announcer& announcer = subjects_.announcer;
+  const json::object reading = announcer.is_reading() ? announcer.reading() : json::object();
+  if (const std::string because = json::text_of(reading, "because"); !because.empty())
+    checks.push_back(bad("feed",
+                         fmt::format("nothing new is announced, since the feed of before the start cannot "
+                                     "be read: {}",
+                                     because),
+                         "see that the database and its disk are well; it is tried again every second"));
   return checks;
 }
 

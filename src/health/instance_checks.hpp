@@ -32,8 +32,8 @@ class InstanceChecks {
   };
   InstanceChecks(Subjects subjects, Clock& clock) : subjects_(subjects), clock_(clock) {}
 
-  // One of each instance, as "instance HOST"; "FASP server HOST" of those that are silent; and "owners" if
-  // nobody takes what the node sends these.
+  // One of each instance, as "instance HOST"; "FASP server HOST" of those that are silent; "owners" if
+  // nobody takes what the node sends these; and "feed" if what came before the start cannot be read.
   [[nodiscard]] Checks look() const;
   // Owners took these posts, but for what they refused.
   void note_answer(const std::vector<delivery::TagEvent>& events,
