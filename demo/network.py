@@ -248,9 +248,9 @@ ca_file = "{certs}/ca.pem"
 
     # --- instances -----------------------------------------------------------------------------------------
 
-    def start_origins(self, count):
+    def start_origins(self, count, *options):
         """One process that serves the instances of the first `count` nodes."""
-        arguments = [NODE_JS, ROOT / "demo" / "origin.mjs", "--control", "0"]
+        arguments = [NODE_JS, ROOT / "demo" / "origin.mjs", "--control", "0", *options]
         for i in range(count):
             arguments += ["--domain", origin_host(i), "--node", f"https://{node_host(i)}:{self.port}"]
         self.controls["origins"] = self._start("origins", arguments + self._peer_options())["control"]

@@ -20,6 +20,7 @@ const { values: options } = parseArgs({
     certs: { type: "string", default: "run/certs" },
     run: { type: "string", default: "run" },
     control: { type: "string", default: "9101" },
+    requests: { type: "string", default: "0" },
   },
 });
 

@@ -19,8 +19,8 @@ export class BadRequest extends Error {
   }
 }
 
-/** Names, certificates and the HTTP client of this world. `hosts`: a JSON file {name: address}. */
-export function openWorld({ hosts, certs }) {
+/** Names, certificates and the HTTP client of this world. `hosts`: a JSON file {name: address}; `requests`: so many a connection, 0 for any number. */
+export function openWorld({ hosts, certs, requests = 0 }) {
   const addresses = JSON.parse(readFileSync(hosts, "utf8"));
   const ca = readFileSync(join(certs, "ca.pem"), "utf8");
   const lookup = (name, options, done) => {
@@ -30,7 +30,9 @@ export function openWorld({ hosts, certs }) {
     if (options.all) done(null, [{ address, family }]);
     else done(null, address, family);
   };
-  const agent = new Agent({ connect: { ca, lookup, timeout: 5000 }, connections: 64, headersTimeout: 30000, bodyTimeout: 30000 });
+  const agent = new Agent({
+    connect: { ca, lookup, timeout: 5000 }, connections: 64, headersTimeout: 30000, bodyTimeout: 30000, maxRequestsPerClient: Number(requests),
+  });
   // Libraries that call fetch() live in this world too.
   setGlobalDispatcher(agent);
   return { addresses, certs, agent };

@@ -1,6 +1,6 @@
-"""What stands in front of a node on two machines: passes TCP on, with a PROXY header, to the one that answers GET /livez.
+"""What stands in front of a node on several machines: passes TCP on, with a PROXY header, to those that answer GET /livez, in turn.
 
-As HAProxy does with `option httpchk` and `on-marked-down shutdown-sessions` (docs/postgresql.md)."""
+As HAProxy does with `balance roundrobin`, `option redispatch`, `option httpchk` and `on-marked-down shutdown-sessions` (docs/postgresql.md)."""
 
 import socket
 import threading
@@ -15,7 +15,8 @@ class Balancer:
 
     def __init__(self, address, port, machines):
         self.address, self.port, self.machines = address, port, machines
-        self.up = []  # that answer, who came last first
+        self.up = []  # that answer, whose turn is next first
+        self.given = [0] * len(machines)  # connections, since the beginning
         self.connections = {machine: set() for machine in range(len(machines))}
         self.lock = threading.Lock()
         self.over = threading.Event()
@@ -41,7 +42,7 @@ class Balancer:
                 lives = False
             with self.lock:
                 if lives and machine not in self.up:
-                    self.up.insert(0, machine)
+                    self.up.append(machine)
                 if not lives and machine in self.up:
                     self.up.remove(machine)
                 dead = [] if lives else list(self.connections[machine])
@@ -56,21 +57,35 @@ class Balancer:
                 return
             threading.Thread(target=self._pass_on, args=(client, address, port), daemon=True).start()
 
-    def _pass_on(self, client, address, port):
+    def _next(self):
+        """Who is up, the one whose turn it is first; it is the last the next time."""
         with self.lock:
-            machine = self.up[0] if self.up else None
-        try:
-            if machine is None:
-                raise OSError("nobody answers")
-            server = socket.create_connection((self.machines[machine][0], self.port), timeout=EVERY)
-            server.settimeout(None)
-            server.sendall(f"PROXY TCP4 {address} {self.address} {port} {self.port}\r\n".encode())
-        except OSError:
+            turn = list(self.up)
+            self.up = turn[1:] + turn[:1]
+        return turn
+
+    def _connect(self, address, port):
+        """(machine, connection) with the first that does not refuse."""
+        for machine in self._next():
+            try:
+                server = socket.create_connection((self.machines[machine][0], self.port), timeout=EVERY)
+                server.settimeout(None)
+                server.sendall(f"PROXY TCP4 {address} {self.address} {port} {self.port}\r\n".encode())
+                return machine, server
+            except OSError:
+                pass
+        return None
+
+    def _pass_on(self, client, address, port):
+        connected = self._connect(address, port)
+        if connected is None:
             client.close()
             return
+        machine, server = connected
         pair = (client, server)
         with self.lock:
             self.connections[machine].add(pair)
+            self.given[machine] += 1
         back = threading.Thread(target=self._copy, args=(server, client), daemon=True)
         back.start()
         self._copy(client, server)
