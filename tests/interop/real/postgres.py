@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+from contextlib import contextmanager
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -72,6 +73,10 @@ class Postgres:
         command = [programs() / "psql", "-h", self.directory, "-U", "admin", "-d", "postgres", "-c", statement]
         return subprocess.run(command, capture_output=True, text=True, check=check)
 
+    def value(self, query):
+        command = [programs() / "psql", "-h", self.directory, "-U", "admin", "-d", "postgres", "-tAc", query]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
     def create(self, name):
         """A new database; its URL."""
         self.psql(f"CREATE DATABASE \"{name}\" ENCODING 'UTF8' TEMPLATE template0")
@@ -98,3 +103,13 @@ class Replica(Postgres):
 
     def promote(self):
         subprocess.run([programs() / "pg_ctl", "promote", "-D", self.data, "-t", "120"], check=True, cwd="/", stdout=subprocess.DEVNULL, **self.who)
+
+    @contextmanager
+    def silent(self):
+        """Meanwhile it takes nothing from the primary, so that nothing can be committed there."""
+        receiver = int(self.value("SELECT pid FROM pg_stat_wal_receiver"))
+        os.kill(receiver, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            os.kill(receiver, signal.SIGCONT)
