@@ -34,6 +34,7 @@ SHARDS = {"node": 8, "sim": 6, "db": 2, "ring_sim": 2, "evaluation": 2}  # for w
 HEARTBEAT = 30  # seconds
 LOOK = 10  # seconds
 WORLD_SUITES, WORLDS = 4, 15
+SEEDED = {"cluster/standby_test", "cluster/fronts_test"}  # take --seed
 RINGS, RING_TESTS = 5, "RingChurn.Keeps*:RingFaults.*"  # those that take TAGRING_SEED
 
 
@@ -151,8 +152,9 @@ def check_suites():
 def process_suites():
     """Those that mostly wait, the longest first."""
     options = {"needs": "release", "waits": True, "limit": 1800}  # beside the compiler, and what else waits
-    found = [python(f"{folder}/{test.stem}", test, **options) for folder in ["cluster", "abuse", "page", "package", "app"]
+    names = [f"{folder}/{test.stem}" for folder in ["cluster", "abuse", "page", "package", "app"]
              for test in sorted((ROOT / "tests" / folder).glob("*_test.py"))]
+    found = [python(name, f"tests/{name}.py", *(["--seed", str(fresh_seed())] if name in SEEDED else []), **options) for name in names]
     found.sort(key=lambda suite: suite.name != "cluster/namespaces_test")
     yield from found
     yield python("make run ONCE=1", "demo/demo.py", "--once", **options)

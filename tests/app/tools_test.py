@@ -103,6 +103,22 @@ def test_what_is_missing(folder):
     check("and is told", "missing: toot" in result.output, result)
 
 
+def test_seeds():
+    commands, python = {}, run_tests.python
+
+    def note(name, *command, **_):
+        commands[name] = [str(part) for part in command]
+        return run_tests.Suite(name, None)
+
+    run_tests.python = note
+    try:
+        list(run_tests.process_suites())
+    finally:
+        run_tests.python = python
+    new = {name for name, command in commands.items() if command[1:] == ["--seed", str(run_tests.fresh_seed())]}
+    check("a new seed for those tests of processes that take one", new == run_tests.SEEDED, new)
+
+
 def test_slack():
     now, idle = [0.0], [0]
     slack = run_tests.Slack(10, lambda: (idle[0], int(now[0] * 200)), lambda: now[0])
@@ -136,6 +152,7 @@ def test_words_of_the_fuzzer():
 def main():
     test_words_of_the_fuzzer()
     test_slack()
+    test_seeds()
     with tempfile.TemporaryDirectory() as folder:
         test_soak(folder)
         test_counting(folder)
