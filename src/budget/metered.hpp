@@ -1,5 +1,5 @@
-// What time a request takes of the two things that the node has one of, the loop and the database's thread,
-// charged to whoever made it.
+// What time a request, or what the reader of a stream says, takes of the two things that the node has one of,
+// the loop and the database's thread, charged to whoever made it.
 //
 // It is known by the executor that the request runs on: whatever it calls, there it is still who asked. What
 // a part does in a task group of its own is the node's doing, and nobody's debt.
@@ -19,8 +19,8 @@
 
 namespace tagring::budget {
 
-// Of one request. Used on the executor that is metered only, which runs one task at a time, but for what is
-// about the database.
+// Of one request, or of all that is said on one stream. Used on the executor that is metered only, which runs
+// one task at a time, but for what is about the database.
 class Meter {
  public:
   // `may_refuse`: what only reads is refused once the asker has had their time of the database. Whoever sends
@@ -35,8 +35,13 @@ class Meter {
     return std::chrono::nanoseconds(spent_ + (begun_ == 0 ? 0 : now() - begun_));
   }
 
-  // At the end of the request.
-  void charge_loop() { manager_.count(Resource::kLoop, asker_, in_us(spent())); }
+  // What has been spent since the last time: at the end of the request, and of whatever is said on a stream.
+  void charge_loop() {
+    const std::chrono::nanoseconds all = spent();
+    manager_.count(Resource::kLoop, asker_, in_us(all - std::exchange(charged_, all)));
+  }
+  // The asker has not had all of their time yet.
+  [[nodiscard]] bool has_time() { return manager_.take(Resource::kLoop, asker_, 0) == Duration::zero(); }
 
   // Counts for as long as it lives. One within another does not: that one counts.
   class Run {
@@ -86,6 +91,7 @@ class Meter {
   Manager& manager_;
   const Spender asker_;
   const bool may_refuse_;
+  std::chrono::nanoseconds charged_{0};
   std::int64_t spent_ = 0;  // ns
   std::int64_t begun_ = 0;  // 0: nothing runs
 };

@@ -72,15 +72,18 @@ void LiveReader::hear(const std::string& message) {
   const json::object wish = json::parse_object(message).value_or(json::object());
   const std::string type = json::text_of(wish, "type");
   const std::string name = json::text_of(wish, "tag");
-  const Result<Tag> tag = Tag::parse(name);
   if (json::get_string(wish, "stream") != "hashtag") return refuse("Unknown stream type");
+  const bool subscribes = type == "subscribe";
+  if (!subscribes && type != "unsubscribe") return refuse("Unknown message type");
+  // To normalise a hashtag is dear, so all else comes before.
+  if (name.size() > Tag::kSizeMax) return refuse("No such hashtag");
+  if (subscribes && tags_.size() >= options_.tags_max) return refuse("Too many hashtags");
+  const Result<Tag> tag = Tag::parse(name);
   if (!tag || !owner_->offers(*tag)) return refuse("No such hashtag");
-  if (type == "unsubscribe") {
+  if (!subscribes) {
     if (tags_.erase(*tag) > 0) owner_->leaves(this, *tag);
     return;
   }
-  if (type != "subscribe") return refuse("Unknown message type");
-  if (tags_.size() >= options_.tags_max && !tags_.contains(*tag)) return refuse("Too many hashtags");
   listen(*tag, name);
 }
 

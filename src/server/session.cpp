@@ -120,6 +120,7 @@ class HttpSession final : public Session {
   Task<int> read_request_line();
   [[nodiscard]] budget::Share share_of(const std::optional<budget::Spender>& asker, std::uint64_t size) const;
   [[nodiscard]] std::optional<budget::Spender> spender_of(const IpAddress& peer) const;
+  [[nodiscard]] std::shared_ptr<budget::Meter> meter_of(const Incoming& incoming, bool may_refuse) const;
   Task<Incoming> read_request();
   Task<HttpResponse> handle(Incoming* incoming);
   // Whether another request may follow.
@@ -226,6 +227,12 @@ budget::Share HttpSession::share_of(const std::optional<budget::Spender>& asker,
           asker.value_or(budget::Spender()), size};
 }
 
+// Null if nobody is charged.
+std::shared_ptr<budget::Meter> HttpSession::meter_of(const Incoming& incoming, bool may_refuse) const {
+  if (!incoming.is_metered) return nullptr;
+  return std::make_shared<budget::Meter>(*service_->options.budget, *incoming.asker, may_refuse);
+}
+
 Task<Incoming> HttpSession::read_request() {
   http::request_parser<http::string_body> parser;
   parser.header_limit(net::kHeaderSizeMax);
@@ -296,9 +303,8 @@ Task<Incoming> HttpSession::read_request() {
 Task<HttpResponse> HttpSession::handle(Incoming* incoming) {
   Executor node = service_->node;
   Task<HttpResponse> answered = [&] {
-    if (!incoming->is_metered) return answer(service_, std::move(*incoming->request));
-    auto meter = std::make_shared<budget::Meter>(*service_->options.budget, *incoming->asker,
-                                                 only_reads(*incoming->request));
+    auto meter = meter_of(*incoming, only_reads(*incoming->request));
+    if (!meter) return answer(service_, std::move(*incoming->request));
     node = budget::Metered(service_->node, meter);
     return answer_for(service_, std::move(*incoming->request), std::move(meter));
   }();
@@ -356,7 +362,7 @@ Task<bool> HttpSession::serve_one(std::shared_ptr<Session> self) {
 Task<void> HttpSession::serve_stream(std::shared_ptr<Session> self, HttpResponse response,
                                      Incoming incoming) {
   const StreamReader reader{service_->node, response.stream, service_->options.stream_timeout,
-                            service_->options.message_size_max};
+                            service_->options.message_size_max, meter_of(incoming, /*may_refuse=*/false)};
   const StreamCloser closer(reader);
   // Nothing may follow the request for a WebSocket before it is answered.
   if (response.status == 101 && buffer_.size() > 0) co_return;

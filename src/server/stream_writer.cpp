@@ -37,13 +37,27 @@ Task<std::optional<std::string>> next_piece(std::shared_ptr<HttpStream> stream) 
   co_return piece;
 }
 
-Task<bool> deliver(std::shared_ptr<HttpStream> stream, std::string text) {
+Task<bool> deliver(std::shared_ptr<HttpStream> stream, std::string text,
+                   std::shared_ptr<budget::Meter> meter) {
+  if (meter && !meter->has_time()) co_return false;
   co_await stream->receive(std::move(text));
+  if (meter) meter->charge_loop();
   co_return true;
 }
 
-// Without compression, which is not offered.
-using WebSocket = websocket::stream<Transport&, false>;
+// False if the reader has no time of the loop left, and the stream has not heard it.
+Task<bool> hand_on(StreamReader reader, std::string text) {
+  Executor node = reader.meter ? Executor(budget::Metered(reader.node, reader.meter)) : reader.node;
+  auto delivered = deliver(reader.stream, std::move(text), reader.meter);
+  const bool is_heard = co_await net::run_on(std::move(node), std::move(delivered));
+  co_return is_heard;
+}
+
+struct WebSocket {
+  explicit WebSocket(Transport& transport) : stream(transport) {}
+  websocket::stream<Transport&, false> stream;                   // without compression, which is not offered
+  websocket::close_code reason = websocket::close_code::normal;  // why it is closed
+};
 
 // Hands on what comes, until the connection ends; then the stream is closed, which ends the writing. Pings
 // and their answers are Beast's, which also ends a connection that answers none.
@@ -51,12 +65,15 @@ Task<void> read_messages(std::shared_ptr<void> /*owner*/, std::shared_ptr<WebSoc
                          StreamReader reader) {
   boost::beast::flat_buffer buffer;
   for (;;) {
-    const auto [error, size] = co_await socket->async_read(buffer, net::kTuple);
+    const auto [error, size] = co_await socket->stream.async_read(buffer, net::kTuple);
     if (error) break;
     std::string text(static_cast<const char*>(buffer.data().data()), buffer.size());
     buffer.clear();
     // The next is read when this one is dealt with: what a busy node has not got to stays with the sender.
-    co_await net::run_on(reader.node, deliver(reader.stream, std::move(text)));
+    const bool is_heard = co_await hand_on(reader, std::move(text));
+    if (is_heard) continue;
+    socket->reason = websocket::close_code::try_again_later;
+    break;
   }
   close_stream(reader.node, reader.stream);
 }
@@ -66,7 +83,8 @@ Task<void> read_bytes(std::shared_ptr<void> /*owner*/, Transport* transport, Str
   for (std::string room(kBytesRead, '\0');;) {
     const auto [error, size] = co_await transport->async_read_some(boost::asio::buffer(room), net::kTuple);
     if (error) break;
-    co_await net::run_on(reader.node, deliver(reader.stream, room.substr(0, size)));
+    const bool is_heard = co_await hand_on(reader, room.substr(0, size));
+    if (!is_heard) break;
   }
   close_stream(reader.node, reader.stream);
 }
@@ -119,16 +137,16 @@ Task<void> write_websocket(std::shared_ptr<void> owner, Transport* transport, Up
   timeout.handshake_timeout = reader.timeout;
   timeout.idle_timeout = std::chrono::seconds(60);
   timeout.keep_alive_pings = true;
-  socket->set_option(timeout);
-  socket->read_message_max(reader.message_size_max);
-  socket->text(true);
+  socket->stream.set_option(timeout);
+  socket->stream.read_message_max(reader.message_size_max);
+  socket->stream.text(true);
   // Clients that offer a protocol insist on an answer. Mastodon's put their token there.
   const auto offered = (*upgrade)[boost::beast::http::field::sec_websocket_protocol];
   const std::string protocol(offered.substr(0, offered.find(',')));
-  socket->set_option(websocket::stream_base::decorator([protocol](websocket::response_type& response) {
+  socket->stream.set_option(websocket::stream_base::decorator([protocol](websocket::response_type& response) {
     if (!protocol.empty()) response.set(boost::beast::http::field::sec_websocket_protocol, protocol);
   }));
-  const auto [refused] = co_await socket->async_accept(
+  const auto [refused] = co_await socket->stream.async_accept(
       boost::beast::http::request<boost::beast::http::empty_body>(*upgrade), net::kTuple);
   if (refused) co_return;
   const auto executor = co_await boost::asio::this_coro::executor;
@@ -138,11 +156,11 @@ Task<void> write_websocket(std::shared_ptr<void> owner, Transport* transport, Up
     if (!piece) break;
     const auto text = std::make_shared<const std::string>(*std::move(piece));
     const WriteLimit limit(executor, reader.timeout, transport, owner);
-    const auto [error, size] = co_await socket->async_write(boost::asio::buffer(*text), net::kTuple);
+    const auto [error, size] = co_await socket->stream.async_write(boost::asio::buffer(*text), net::kTuple);
     if (error) break;
   }
   const WriteLimit limit(executor, reader.timeout, transport, owner);
-  co_await socket->async_close(websocket::close_code::normal, net::kTuple);
+  co_await socket->stream.async_close(socket->reason, net::kTuple);
 }
 
 // Silence is no end here: whoever is behind the stream pings the reader.

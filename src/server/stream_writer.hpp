@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "budget/metered.hpp"
 #include "net/wire.hpp"
 #include "server/transport.hpp"
 
@@ -20,6 +21,9 @@ struct StreamReader {
   std::shared_ptr<HttpStream> stream;
   Duration timeout;
   std::size_t message_size_max;
+  // Of who opened it: what they say takes their time of the loop, and ends the stream when they have none
+  // left. What they are told is the node's own work. Null: it does not count.
+  std::shared_ptr<budget::Meter> meter;
 };
 
 void close_stream(const Executor& node, std::shared_ptr<HttpStream> stream);

@@ -422,18 +422,21 @@ TEST_F(PlainServerTest, WhoIsKnownMakesRoomForAnotherWhoIs) {
   stop();
 }
 
+void keep_busy(Duration time) {
+  const auto spent = [] {
+    timespec now{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec);
+  };
+  for (const auto begun = spent(); spent() - begun < time;) continue;
+}
+
 // Waits for a while, and then works.
 Task<HttpResponse> work(HttpRequest request) {
   boost::asio::steady_timer timer(co_await boost::asio::this_coro::executor,
                                   milliseconds(request.target == "/waits" ? 100 : 1));
   co_await timer.async_wait(boost::asio::use_awaitable);
-  const auto spent = [] {
-    timespec time{};
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-    return seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
-  };
-  for (const auto begun = spent(); request.target == "/works" && spent() - begun < milliseconds(60);)
-    continue;
+  if (request.target == "/works") keep_busy(milliseconds(60));
   co_return HttpResponse{};
 }
 
@@ -890,6 +893,87 @@ TEST_F(PlainServerTest, SpeaksNoWebSocketWithWhoDoesNotAskForItAsTheyShould) {
   loop.restart();
   loop.poll();
   EXPECT_TRUE(pieces->closed);
+}
+
+// Takes its time for what it hears, says so, and ends after so many messages in any case.
+class Busy final : public HttpStream {
+ public:
+  explicit Busy(int most) : most_(most) {}
+  Task<std::optional<std::string>> next() override {
+    while (told_ == heard_) {
+      if (heard_ == most_ || closed_) co_return std::nullopt;
+      boost::asio::steady_timer timer(co_await boost::asio::this_coro::executor, milliseconds(5));
+      co_await timer.async_wait(boost::asio::use_awaitable);
+    }
+    co_return fmt::format("heard {}", ++told_);
+  }
+  Task<void> receive(std::string /*message*/) override {
+    keep_busy(milliseconds(60));
+    ++heard_;
+    co_return;
+  }
+  void close() override { closed_ = true; }
+
+ private:
+  const int most_;
+  int heard_ = 0;
+  int told_ = 0;
+  bool closed_ = false;
+};
+
+TEST_F(PlainServerTest, WhatIsSaidOnAStreamTakesTheTimeOfWhoOpenedIt) {
+  auto options = plain();
+  options.stream_timeout = milliseconds(300);
+  budget::Budgets budgets = budget::default_budgets();
+  budgets.at(static_cast<std::size_t>(budget::Resource::kLoop)) = {0, 100'000, 0, std::chrono::hours(1)};
+  budget::Manager budget(budgets, clock);
+  options.budget = &budget;
+  serve(options, [](HttpRequest request) -> Task<HttpResponse> {
+    HttpResponse response;
+    if (request.target != "/tunnel" && request.target != "/socket") co_return response;
+    response.status = 101;
+    response.is_tunnel = request.target == "/tunnel";
+    response.stream = std::make_shared<Busy>(response.is_tunnel ? 1 : 2);
+    co_return response;
+  });
+  const auto open = [](const RawPeer& peer, const char* target) {
+    peer.say(
+        fmt::format("GET {} HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+                    "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n",
+                    target));
+    EXPECT_TRUE(peer.hear_until("\r\n\r\n").starts_with("HTTP/1.1 101 "));
+  };
+  const std::string message("\x81\x83\0\0\0\0abc", 9);
+  const std::string try_later = "\x88\x02\x03\xf5";  // 1013
+  const auto status_of = [&](std::uint8_t last) {
+    const RawPeer peer(server->port(), last);
+    peer.say("GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    return peer.hear_all().substr(9, 3);
+  };
+  while_serving([&] {
+    const RawPeer first(server->port(), 2);
+    const RawPeer second(server->port(), 2);
+    const RawPeer tunnel(server->port(), 2);
+    const RawPeer other(server->port(), 3);
+    for (const RawPeer* socket : {&first, &second, &other}) open(*socket, "/socket");
+    open(tunnel, "/tunnel");
+    for (const RawPeer* socket : {&first, &second}) {
+      socket->say(message);
+      EXPECT_TRUE(socket->hear_until("heard 1").contains("heard 1"));
+    }
+    EXPECT_EQ(status_of(2), "429");
+    for (const RawPeer* socket : {&first, &second}) {
+      socket->say(message);
+      EXPECT_EQ(socket->hear_all(), try_later);
+    }
+    tunnel.say("anything");
+    EXPECT_EQ(tunnel.hear_all(), "") << "what is behind it says no more";
+    EXPECT_EQ(status_of(3), "200");
+    other.say(message);
+    EXPECT_TRUE(other.hear_until("heard 1").contains("heard 1"));
+    return true;
+  });
+  stop();  // while there is a budget
 }
 
 // Whoever is behind the stream has answered already.

@@ -325,6 +325,26 @@ TEST_F(Streaming, StreamsAreLimited) {
   EXPECT_EQ(message(socket), (json::object{{"error", "Too many hashtags"}}));
 }
 
+TEST_F(Streaming, NoHashtagIsNormalisedForAMessageThatIsRefusedInAnyCase) {
+  const HttpResponse socket = open("/api/v1/streaming", true);
+  const auto say = [&](const char* type, const std::string& tag) {
+    tell(socket, fmt::format(R"({{"type":"{}","stream":"hashtag","tag":"{}"}})", type, tag));
+  };
+  const auto answer_to = [&](const char* type, const std::string& tag) {
+    say(type, tag);
+    return message(socket);
+  };
+  const std::string none = "!";  // which one sees only by normalising it
+  EXPECT_EQ(answer_to("subscribe", none), (json::object{{"error", "No such hashtag"}}));
+  EXPECT_EQ(answer_to("read", none), (json::object{{"error", "Unknown message type"}}));
+  for (int i = 0; i < 20; ++i) say("subscribe", fmt::format("t{}", i));
+  EXPECT_EQ(answer_to("subscribe", none), (json::object{{"error", "Too many hashtags"}}));
+  say("unsubscribe", "t0");
+  say("subscribe", "cats" + std::string(300, '!'));
+  settle(Duration(100));
+  EXPECT_THAT(rows("SELECT tag FROM wants WHERE tag = 'cats'"), IsEmpty()) << "its spelling is too long";
+}
+
 TEST_F(Streaming, AWhole48HasNoMoreThanAFewAddresses) {
   std::vector<HttpResponse> streams;
   const auto open_from = [&](const std::string& address) {
