@@ -1,5 +1,6 @@
 #include "config/config.hpp"
 
+#include <cstdint>
 #include <fstream>
 #include <gtest/gtest.h>
 #include <regex>
@@ -7,6 +8,8 @@
 #include <sstream>
 #include <thread>
 
+#include "budget/manager.hpp"
+#include "config/budget_keys.hpp"
 #include "tests/source_dir.hpp"
 
 namespace tagring::node {
@@ -179,6 +182,21 @@ TEST(Config, IsDocumentedKeyByKey) {
   }
   const std::vector<std::string> known = config::config_keys();
   EXPECT_EQ(documented, std::multiset<std::string>(known.begin(), known.end()));
+}
+
+TEST(Config, EachLimitOfEachBudgetHasOneKey) {
+  budget::Budgets budgets = budget::default_budgets();
+  std::multiset<const std::uint64_t*> set;
+  for (const auto& [key, limit] : config::budget_keys(budgets)) set.insert(limit);
+  for (std::size_t i = 0; i < budgets.size(); ++i) {
+    const budget::Limit& limit = budgets.at(i);
+    const auto keys = [&](const std::uint64_t& amount) { return set.count(&amount); };
+    const auto wanted = [](std::uint64_t amount) { return amount == 0 ? 0U : 1U; };
+    const std::string_view name = budget::to_string(static_cast<budget::Resource>(i));
+    EXPECT_EQ(keys(limit.total), wanted(limit.total)) << name << ", all";
+    EXPECT_EQ(keys(limit.each), wanted(limit.each)) << name << ", each";
+    EXPECT_EQ(keys(limit.group), wanted(limit.group)) << name << ", group";
+  }
 }
 
 TEST(Config, RefusesUnknownKeys) {
