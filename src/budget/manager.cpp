@@ -17,6 +17,7 @@ constexpr std::array<std::string_view, kResources> kNames = {
     "names",       "ring_names",    "waiting",      "letters",     "wanted",      "node_follows", "reports",
     "links",       "author_blocks", "follow_notes", "reader_asks", "reader_hosts"};
 constexpr Duration kHeldRetry = std::chrono::seconds(10);
+constexpr Duration kForgetEvery = std::chrono::minutes(1);
 constexpr std::size_t kKnownMax = 10'000;
 constexpr std::size_t kDomainsMax = 10'000;
 constexpr std::size_t kGroupBytes = 6;  // a /48
@@ -204,7 +205,7 @@ Duration Manager::take(Resource resource, const Spender& spender, std::uint64_t 
   const Instant now = clock_.now();
   const Limit& limit = budgets_.at(static_cast<std::size_t>(resource));
   Account& account = accounts_.at(static_cast<std::size_t>(resource));
-  drop_old(account, now);
+  drop_old(resource);
   if (const Use* full = obstacle(resource, spender, amount)) {
     ++account.refused;
     return limit.window > Duration::zero() ? std::max(full->ends - now, Duration(1)) : kHeldRetry;
@@ -232,7 +233,7 @@ void Manager::charge(Resource resource, const Spender& spender, std::uint64_t am
 
 void Manager::count(Resource resource, const Spender& spender, std::uint64_t amount) {
   const std::lock_guard lock(mutex_);
-  drop_old(accounts_.at(static_cast<std::size_t>(resource)), clock_.now());
+  drop_old(resource);
   charge(resource, spender, amount, is_reserved(resource, spender, amount));
 }
 
@@ -262,9 +263,19 @@ void Manager::give_back(Resource resource, const Spender& spender, std::uint64_t
 }
 
 // There are never more entries than the total allows, so this is seldom and short.
-void Manager::drop_old(Account& account, Instant now) const {
-  const Limit& limit = budgets_.at(static_cast<std::size_t>(&account - accounts_.data()));
-  if (limit.window == Duration::zero() || now < account.all.ends) return;
+void Manager::drop_old(Resource resource) {
+  const Instant now = clock_.now();
+  const auto index = static_cast<std::size_t>(resource);
+  if (budgets_.at(index).window > Duration::zero() && now >= accounts_.at(index).all.ends)
+    drop_ended(accounts_.at(index), now);
+  if (now < forgets_at_) return;
+  forgets_at_ = now + kForgetEvery;
+  for (std::size_t i = 0; i < kResources; ++i)
+    if (budgets_.at(i).window > Duration::zero()) drop_ended(accounts_.at(i), now);
+  std::erase_if(known_, [now](const auto& entry) { return now >= entry.second; });
+}
+
+void Manager::drop_ended(Account& account, Instant now) {
   for (auto* uses : {&account.each, &account.groups, &account.askers})
     std::erase_if(*uses, [now](const auto& entry) { return now >= entry.second.ends; });
 }
@@ -303,11 +314,8 @@ Manager::Standing Manager::standing(Resource resource, const Spender& spender) c
 void Manager::note(std::string each) {
   const std::lock_guard lock(mutex_);
   const Instant now = clock_.now();
-  if (known_.size() >= kKnownMax && !known_.contains(each)) {
-    std::erase_if(known_, [now](const auto& entry) { return now >= entry.second; });
-    if (known_.size() >= kKnownMax)
-      known_.erase(std::ranges::min_element(known_, {}, [](const auto& entry) { return entry.second; }));
-  }
+  if (known_.size() >= kKnownMax && !known_.contains(each))
+    known_.erase(std::ranges::min_element(known_, {}, [](const auto& entry) { return entry.second; }));
   known_[std::move(each)] = now + kKnownFor;
 }
 
@@ -344,6 +352,7 @@ json::object Manager::status() const {
     if (limit.group != 0) one["group"] = limit.group;
     if (limit.window != Duration::zero()) one["seconds"] = limit.window / std::chrono::seconds(1);
     one["refused"] = accounts_.at(i).refused;
+    one["remembered"] = accounts_.at(i).each.size();
     all[kNames.at(i)] = std::move(one);
   }
   return all;

@@ -137,7 +137,8 @@ class Manager {
   };
   void set_neighbours(const std::vector<Neighbour>& neighbours);
 
-  // {"connections": {"used", "total", "each", "group", "refused"}, …}
+  // {"connections": {"used", "total", "each", "group", "refused", "remembered"}, …}: the last is how many
+  // addresses or hosts are in memory.
   [[nodiscard]] json::object status() const;
 
  private:
@@ -167,13 +168,17 @@ class Manager {
   [[nodiscard]] bool is_known(const std::string& each) const;
   [[nodiscard]] bool is_own(std::string_view host) const;
   void note(std::string each);
-  void drop_old(Account& account, Instant now) const;
+  // When all of that resource has come back; and once a minute of all resources what has ended, so that
+  // nothing is remembered of who has gone because nobody else takes the same.
+  void drop_old(Resource resource);
+  static void drop_ended(Account& account, Instant now);
 
   Budgets budgets_;
   Clock& clock_;
   mutable std::mutex mutex_;
   std::array<Account, kResources> accounts_;
   std::map<std::string, Instant> known_;  // until
+  Instant forgets_at_{};                  // next
   std::set<std::string> neighbours_;
   std::vector<std::string> own_;
   mutable std::map<std::string, std::string, std::less<>> domains_;  // of hosts: looking them up takes time

@@ -304,6 +304,24 @@ TEST_F(ManagerTest, WhoComesAfterManyThatTookAllTheyMayStillFindsSome) {
   EXPECT_TRUE(take("203.0.113.2")) << "a /48 is one, however many addresses it has";
 }
 
+TEST_F(ManagerTest, NobodyIsRememberedLongerThanTheyCountWhateverOthersTake) {
+  Manager manager(default_budgets(), clock);
+  const auto remembered = [&](const char* resource) {
+    return manager.status().at(resource).at("remembered").to_number<int>();
+  };
+  const Share held(&manager, Resource::kStreams, manager.who(address("192.0.2.1")));
+  EXPECT_EQ(manager.take(Resource::kReads, manager.who(address("192.0.2.1"))), Duration(0));
+  clock.time += std::chrono::minutes(1);
+  EXPECT_EQ(manager.take(Resource::kReads, manager.who(address("192.0.2.2"))), Duration(0));
+  for (const int expected : {2, 1, 0}) {
+    EXPECT_EQ(remembered("reads"), expected);
+    clock.time += std::chrono::minutes(expected == 2 ? 4 : 1);
+    manager.count(Resource::kLoop, manager.who(address("198.51.100.1")), 1);
+  }
+  EXPECT_EQ(remembered("streams"), 1) << "it is open";
+  EXPECT_EQ(manager.used(Resource::kStreams), 1U);
+}
+
 TEST_F(ManagerTest, HostsOfARegisteredDomainAreOneGroup) {
   Manager manager(budgets({100, 2, 3, {}}), clock);
   const auto take = [&](const char* host) { return manager.take(kOne, manager.who(host)) == Duration(0); };
@@ -319,7 +337,7 @@ TEST_F(ManagerTest, StatusHasWhatIsUsedAndHowOftenSomebodyWasRefused) {
   const Share share(&manager, kOne, manager.who("a.example"));
   EXPECT_FALSE(Share(&manager, kOne, manager.who("a.example")).is_granted());
   EXPECT_EQ(manager.status().at("connections"),
-            (json::object{{"used", 1}, {"total", 100}, {"each", 1}, {"refused", 1}}));
+            (json::object{{"used", 1}, {"total", 100}, {"each", 1}, {"refused", 1}, {"remembered", 1}}));
 }
 
 }  // namespace
