@@ -1,5 +1,6 @@
 #include "mastodon_api/live_reader.hpp"
 
+#include <algorithm>
 #include <string_view>
 #include <utility>
 
@@ -77,7 +78,12 @@ void LiveReader::hear(const std::string& message) {
   if (!subscribes && type != "unsubscribe") return refuse("Unknown message type");
   // To normalise a hashtag is dear, so all else comes before.
   if (name.size() > Tag::kSizeMax) return refuse("No such hashtag");
-  if (subscribes && tags_.size() >= options_.tags_max) return refuse("Too many hashtags");
+  if (subscribes && tags_.size() >= options_.tags_max) {
+    // To say once more what is read already, spelled the same, is no fault.
+    const bool is_read = std::ranges::any_of(tags_, [&](const auto& read) { return read.second == name; });
+    if (!is_read) refuse("Too many hashtags");
+    return;
+  }
   const Result<Tag> tag = Tag::parse(name);
   if (!tag || !owner_->offers(*tag)) return refuse("No such hashtag");
   if (!subscribes) {

@@ -338,6 +338,7 @@ TEST_F(Streaming, NoHashtagIsNormalisedForAMessageThatIsRefusedInAnyCase) {
   EXPECT_EQ(answer_to("subscribe", none), (json::object{{"error", "No such hashtag"}}));
   EXPECT_EQ(answer_to("read", none), (json::object{{"error", "Unknown message type"}}));
   for (int i = 0; i < 20; ++i) say("subscribe", fmt::format("t{}", i));
+  say("subscribe", "t3");  // once more: no answer
   EXPECT_EQ(answer_to("subscribe", none), (json::object{{"error", "Too many hashtags"}}));
   say("unsubscribe", "t0");
   say("subscribe", "cats" + std::string(300, '!'));
