@@ -29,7 +29,8 @@ std::shared_ptr<HttpStream> ending_on(Executor node, std::shared_ptr<HttpStream>
 
 namespace {
 
-constexpr std::size_t kBytesRead = 4096;  // of a tunnel, at once
+constexpr std::size_t kBytesRead = 4096;           // of a tunnel, at once
+constexpr std::chrono::seconds kTimeComesBack{1};  // before who had no time left is tried again
 
 // The next piece, asked for on the node's executor. Keeps the stream alive for as long as that takes.
 Task<std::optional<std::string>> next_piece(std::shared_ptr<HttpStream> stream) {
@@ -78,13 +79,22 @@ Task<void> read_messages(std::shared_ptr<void> /*owner*/, std::shared_ptr<WebSoc
   close_stream(reader.node, reader.stream);
 }
 
-// The same, of bytes as they come.
-Task<void> read_bytes(std::shared_ptr<void> /*owner*/, Transport* transport, StreamReader reader) {
+// The same, of bytes as they come. They may be the answer to a ping, of a reader who says nothing, and
+// whoever is behind closes what is to be closed: so who has no time left is not cut off, but waits until
+// there is some. `tunnel`: for as long as it is there.
+Task<void> read_bytes(std::shared_ptr<void> /*owner*/, Transport* transport, StreamReader reader,
+                      std::weak_ptr<void> tunnel) {
+  boost::asio::steady_timer pause(transport->get_executor());
   for (std::string room(kBytesRead, '\0');;) {
     const auto [error, size] = co_await transport->async_read_some(boost::asio::buffer(room), net::kTuple);
     if (error) break;
-    const bool is_heard = co_await hand_on(reader, room.substr(0, size));
-    if (!is_heard) break;
+    bool is_heard = co_await hand_on(reader, room.substr(0, size));
+    while (!is_heard) {
+      pause.expires_after(kTimeComesBack);
+      co_await pause.async_wait(net::kTuple);
+      if (tunnel.expired()) break;  // and the connection closed
+      is_heard = co_await hand_on(reader, room.substr(0, size));
+    }
   }
   close_stream(reader.node, reader.stream);
 }
@@ -169,7 +179,9 @@ Task<void> write_tunnel(std::shared_ptr<void> owner, Transport* transport, std::
   const CloseAtEnd at_end(*transport);
   transport->expires_never();
   const auto executor = co_await boost::asio::this_coro::executor;
-  boost::asio::co_spawn(executor, read_bytes(std::move(owner), transport, reader), boost::asio::detached);
+  const auto tunnel = std::make_shared<bool>();
+  boost::asio::co_spawn(executor, read_bytes(std::move(owner), transport, reader, tunnel),
+                        boost::asio::detached);
   co_await write_stream(transport, std::move(head), net::Version::kHttp10, std::move(reader));
 }
 

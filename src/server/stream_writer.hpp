@@ -21,8 +21,8 @@ struct StreamReader {
   std::shared_ptr<HttpStream> stream;
   Duration timeout;
   std::size_t message_size_max;
-  // Of who opened it: what they say takes their time of the loop, and ends the stream when they have none
-  // left. What they are told is the node's own work. Null: it does not count.
+  // Of who opened it: what they say takes their time of the loop. When they have none left it ends a
+  // WebSocket, and waits in a tunnel. What they are told is the node's own work. Null: it does not count.
   std::shared_ptr<budget::Meter> meter;
 };
 
