@@ -262,7 +262,7 @@ void Manager::give_back(Resource resource, const Spender& spender, std::uint64_t
   account.strangers.amount -= std::min(account.strangers.amount, of_strangers);
 }
 
-// There are never more entries than the total allows, so this is seldom and short.
+// There are hardly more entries than the totals allow, so this is seldom and short.
 void Manager::drop_old(Resource resource) {
   const Instant now = clock_.now();
   const auto index = static_cast<std::size_t>(resource);
