@@ -193,10 +193,10 @@ bool Manager::has_had_more(Resource resource, const Spender& spender, std::uint6
   return own->second.as_stranger > of_all / account.groups.size();
 }
 
-bool Manager::is_total(Resource resource, const Spender& spender) const {
+bool Manager::is_total(Resource resource, const Spender& spender, std::uint64_t amount) const {
   const std::lock_guard lock(mutex_);
   const Account& account = accounts_.at(static_cast<std::size_t>(resource));
-  const Use* use = obstacle(resource, spender, 1);
+  const Use* use = obstacle(resource, spender, amount);
   return use == &account.all || use == &account.strangers;
 }
 
@@ -376,6 +376,12 @@ Share& Share::operator=(Share&& other) noexcept {
   amount_ = other.amount_;
   granted_ = std::exchange(other.granted_, false);
   return *this;
+}
+
+bool Share::grow(std::uint64_t more) {
+  if (manager_ != nullptr && manager_->take(resource_, spender_, more) > Duration::zero()) return false;
+  amount_ += more;
+  return true;
 }
 
 void Share::release() {

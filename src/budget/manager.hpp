@@ -110,7 +110,7 @@ class Manager {
   // Counts what is there already, or must be, whether there is room or not.
   void count(Resource resource, const Spender& spender, std::uint64_t amount = 1);
   // It is the total that leaves nothing for that spender, not what that spender has already.
-  [[nodiscard]] bool is_total(Resource resource, const Spender& spender) const;
+  [[nodiscard]] bool is_total(Resource resource, const Spender& spender, std::uint64_t amount = 1) const;
   // Of what is held, back. What an asker has used of a host comes back with the window, and never before.
   void give_back(Resource resource, const Spender& spender, std::uint64_t amount = 1);
   [[nodiscard]] std::uint64_t used(Resource resource) const;
@@ -195,6 +195,9 @@ class Share {
   Share& operator=(Share&& other) noexcept;
 
   [[nodiscard]] bool is_granted() const { return granted_; }
+  [[nodiscard]] std::uint64_t amount() const { return granted_ ? amount_ : 0; }
+  // Holds so much more of it, if there is as much. Must be granted.
+  bool grow(std::uint64_t more);
   void release();
 
  private:

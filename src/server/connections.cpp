@@ -16,45 +16,58 @@ constexpr std::chrono::milliseconds kBetweenSlow{5};
 
 }  // namespace
 
-bool Connections::take(const Kind& kind, Place& place) {
-  place.*kind.share = budget::Share(budget_, kind.resource, place.peer);
-  if (!(place.*kind.share).is_granted()) return false;
-  const bool begins = kind.resource == kTurn.resource && budget_ != nullptr;
-  if (begins && budget_->take(budget::Resource::kBegun, place.peer) > Duration::zero()) {
-    (place.*kind.share).release();
+bool Connections::is_limited(const Kind& kind) const {
+  return budget_ != nullptr && (counts_connections_ || kind.resource == kBody.resource);
+}
+
+bool Connections::take(const Kind& kind, Place& place, std::uint64_t amount) {
+  budget::Share& share = place.*kind.share;
+  const budget::Spender& who = place.*kind.who;
+  if (share.is_granted()) return share.grow(amount);
+  share = budget::Share(is_limited(kind) ? budget_ : nullptr, kind.resource, who, amount);
+  if (!share.is_granted()) return false;
+  const bool begins = kind.resource == kTurn.resource && is_limited(kind);
+  if (begins && budget_->take(budget::Resource::kBegun, who) > Duration::zero()) {
+    share.release();
     return false;
   }
-  place.since = std::chrono::steady_clock::now();
+  place.*kind.since = std::chrono::steady_clock::now();
   return true;
 }
 
-// Takes one from the strangers who have most, if the newcomer has fewer: one that waits for a request, if
+// Takes one from the strangers who have most, if the newcomer has less: one that waits for a request, if
 // they have such, and the oldest of these. Who is known makes room only for others who are, and a proxy,
 // through which everybody comes, for nobody. Where one address has all the turns that one may have, the
-// oldest of its own goes.
-bool Connections::make_room(const Kind& kind, const Place& newcomer) {
-  if (budget_ == nullptr || budget_->has_room(kind.resource, newcomer.peer)) return false;
-  const bool is_total = budget_->is_total(kind.resource, newcomer.peer);
+// oldest of its own goes. Of bodies, what the newcomer has sent whole counts too, and answers: or it would
+// take from who sends the first.
+bool Connections::make_room(const Kind& kind, const Place& newcomer, std::uint64_t amount) {
+  const budget::Spender& who = newcomer.*kind.who;
+  if (!is_limited(kind) || budget_->has_room(kind.resource, who, amount)) return false;
+  const bool is_total = budget_->is_total(kind.resource, who, amount);
   if (!is_total && kind.resource != kTurn.resource) return false;
   const auto may_go = [&](const Place& place) {
-    return (place.*kind.share).is_granted() && (is_total || place.peer.each == newcomer.peer.each) &&
-           (!place.peer.known || (newcomer.peer.known && !place.peer.is_many));
+    const budget::Spender& other = place.*kind.who;
+    return (place.*kind.share).is_granted() && (is_total || other.each == who.each) &&
+           (!other.known || (who.known && !other.is_many));
   };
-  std::map<std::string, std::size_t> groups;
+  std::map<std::string, std::uint64_t> groups;
   for (const auto& [session, place] : places_)
-    if (may_go(place)) ++groups[place.group()];
+    if (may_go(place)) groups[(place.*kind.who).whole()] += (place.*kind.share).amount();
   const Time now = std::chrono::steady_clock::now();
   auto victim = places_.end();
-  std::tuple<std::size_t, bool, Time::duration> most;
+  std::tuple<std::uint64_t, bool, Time::duration> most;
   for (auto it = places_.begin(); it != places_.end(); ++it) {
     if (!may_go(it->second)) continue;
-    const std::tuple rank(groups[it->second.group()], it->first->is_idle(), now - it->second.since);
+    const std::tuple rank(groups[(it->second.*kind.who).whole()], it->first->is_idle(),
+                          now - it->second.*kind.since);
     if (victim != places_.end() && rank <= most) continue;
     victim = it;
     most = rank;
   }
   if (victim == places_.end()) return false;
-  const bool has_more = std::get<0>(most) > groups[newcomer.group()] + 1;
+  const std::uint64_t own =
+      kind.resource == kBody.resource ? budget_->used_by_whole(kind.resource, who) : groups[who.whole()];
+  const bool has_more = std::get<0>(most) > own + amount;
   if (kind.resource == kTurn.resource) {
     if (now - victim->second.since < (has_more ? kQuickHandshake : kSlowHandshake)) return false;
   } else if (!has_more) {
@@ -65,8 +78,10 @@ bool Connections::make_room(const Kind& kind, const Place& newcomer) {
   return true;
 }
 
-bool Connections::take_or_make_room(const Kind& kind, Place& place) {
-  return take(kind, place) || (make_room(kind, place) && take(kind, place));
+bool Connections::take_or_make_room(const Kind& kind, Place& place, std::uint64_t amount) {
+  while (!take(kind, place, amount))
+    if (!make_room(kind, place, amount)) return false;
+  return true;
 }
 
 std::optional<Place> Connections::place_for(budget::Spender peer) {
@@ -105,6 +120,21 @@ void Connections::end_turn(const SharedSession& session) {
   if (found == places_.end()) return;
   found->second.turn.release();
   give_turns(false);
+}
+
+Task<bool> Connections::let_body_grow(std::shared_ptr<Connections> self, SharedSession session,
+                                      budget::Spender sender, std::uint64_t held, std::uint64_t size) {
+  const auto found = self->places_.find(session);
+  if (found == self->places_.end() || found->second.body.amount() != held) co_return false;
+  Place& place = found->second;
+  if (held == 0) place.sender = std::move(sender);
+  co_return self->take_or_make_room(kBody, place, size - held);
+}
+
+Task<budget::Share> Connections::end_body(std::shared_ptr<Connections> self, SharedSession session) {
+  const auto found = self->places_.find(session);
+  if (found == self->places_.end()) co_return budget::Share();
+  co_return std::move(found->second.body);
 }
 
 bool Connections::may_begin(const Place& place) const {

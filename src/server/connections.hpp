@@ -64,8 +64,9 @@ struct Place {
   budget::Share share;                          // for as long as it is open
   budget::Share turn;                           // for as long as its TLS handshake lasts
   std::chrono::steady_clock::time_point since;  // it is open, or its turn has come
-  // Whose connections are counted together when room must be made.
-  [[nodiscard]] const std::string& group() const { return peer.whole(); }
+  budget::Spender sender;                       // of the body that comes on it, maybe through a proxy
+  budget::Share body;                           // bytes of that, for as long as not all of it has come
+  std::chrono::steady_clock::time_point begun;  // that body
 };
 
 // Used on its strand only.
@@ -76,15 +77,21 @@ struct Place {
 // that has all that one may have, its own. Who has to wait all the same gets one when somebody is done, or
 // when the next has lasted so long: those first whose group has fewest connections, and of these who came
 // last, so that not everybody waits where it is many who are slow.
+//
+// The body of a request counts as it comes, or saying that it will come would be enough to leave nothing to
+// others. Where strangers have all that they may have, bodies of which not all has come make room.
 class Connections : public std::enable_shared_from_this<Connections> {
  public:
   using Time = std::chrono::steady_clock::time_point;
   static constexpr std::chrono::milliseconds kQuickHandshake{100};  // it is let be for as long
   static constexpr std::chrono::milliseconds kSlowHandshake{500};
 
-  // `budget` outlives it; null: no limits.
-  Connections(Executor strand, budget::Manager* budget)
-      : strand_(std::move(strand)), budget_(budget), ticker_(strand_) {}
+  // `budget` outlives it; null: no limits. Unless `counts_connections`, it is one of bodies only.
+  Connections(Executor strand, budget::Manager* budget, bool counts_connections)
+      : strand_(std::move(strand)),
+        budget_(budget),
+        counts_connections_(counts_connections),
+        ticker_(strand_) {}
 
   [[nodiscard]] const Executor& strand() const { return strand_; }
   // Of those for who is connected, if there is one: a connection that makes room is ended.
@@ -98,23 +105,36 @@ class Connections : public std::enable_shared_from_this<Connections> {
   static Task<bool> wait_for_turn(std::shared_ptr<Connections> self, SharedSession session, Time until);
   void end_turn(const SharedSession& session);
 
+  // Whether the body that `sender` sends may have `size` bytes from now on, where it has `held`; 0: it
+  // begins. Not if there is no room, or it has made room for another meanwhile.
+  static Task<bool> let_body_grow(std::shared_ptr<Connections> self, SharedSession session,
+                                  budget::Spender sender, std::uint64_t held, std::uint64_t size);
+  // What the body holds: nobody takes it any more. Not granted if it has made room for another.
+  static Task<budget::Share> end_body(std::shared_ptr<Connections> self, SharedSession session);
+
  private:
-  // What a place has one of.
+  // What a place has one of, whose that is, and since when.
   struct Kind {
     budget::Resource resource;
     budget::Share Place::* share;
+    budget::Spender Place::* who;
+    Time Place::* since;
   };
-  static constexpr Kind kOpen{budget::Resource::kConnections, &Place::share};
-  static constexpr Kind kTurn{budget::Resource::kHandshakes, &Place::turn};
+  static constexpr Kind kOpen{budget::Resource::kConnections, &Place::share, &Place::peer, &Place::since};
+  static constexpr Kind kTurn{budget::Resource::kHandshakes, &Place::turn, &Place::peer, &Place::since};
+  static constexpr Kind kBody{budget::Resource::kBodies, &Place::body, &Place::sender, &Place::begun};
   struct Waiting {
     Place& place;
     boost::asio::steady_timer& granted;
   };
 
-  bool take(const Kind& kind, Place& place);
+  [[nodiscard]] bool is_limited(const Kind& kind) const;
+  // So much, beside what it has.
+  bool take(const Kind& kind, Place& place, std::uint64_t amount = 1);
   [[nodiscard]] bool may_begin(const Place& place) const;
-  bool make_room(const Kind& kind, const Place& newcomer);
-  bool take_or_make_room(const Kind& kind, Place& place);
+  // For so much more. Whether somebody did, which may not be enough.
+  bool make_room(const Kind& kind, const Place& newcomer, std::uint64_t amount = 1);
+  bool take_or_make_room(const Kind& kind, Place& place, std::uint64_t amount = 1);
   [[nodiscard]] std::vector<Waiting*> by_turn() const;
   // Of those who wait, as many as there are turns for, and one more if `may_make_room` and somebody does.
   void give_turns(bool may_make_room);
@@ -122,6 +142,7 @@ class Connections : public std::enable_shared_from_this<Connections> {
 
   const Executor strand_;
   budget::Manager* const budget_;
+  const bool counts_connections_;
   std::map<SharedSession, Place> places_;
   std::set<std::pair<std::uint64_t, Waiting*>> line_;  // for a turn, by when they came
   std::uint64_t last_ = 0;

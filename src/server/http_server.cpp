@@ -133,11 +133,6 @@ Result<void> open_local(Acceptor<Local>& acceptor, const std::string& path, unsi
   return {};
 }
 
-// Where connections are counted; null: nowhere.
-budget::Manager* counted(const HttpServerOptions& options) {
-  return options.counts_connections ? options.budget : nullptr;
-}
-
 // The end of a session's coroutine. See HopDone for why it carries the slot itself.
 template <class F>
 struct SessionDone {
@@ -159,7 +154,7 @@ struct HttpServer::Impl : std::enable_shared_from_this<HttpServer::Impl> {
   Impl(HttpServerOptions options, Executor executor, Executor node, HttpHandler handler)
       : io(std::move(executor)),
         control(asio::make_strand(io)),
-        connections(std::make_shared<Connections>(control, counted(options))),
+        connections(std::make_shared<Connections>(control, options.budget, options.counts_connections)),
         service(
             std::make_shared<Service>(std::move(options), std::move(node), std::move(handler), connections)),
         tcp(control),
@@ -270,7 +265,8 @@ void HttpServer::Impl::admit(TcpSocket socket) {
 
 void HttpServer::Impl::admit(TcpSocket socket, const IpAddress& peer, bool is_proxy) {
   budget::Spender spender;
-  if (budget::Manager* manager = counted(service->options)) {
+  budget::Manager* const manager = service->options.budget;
+  if (manager != nullptr && service->options.counts_connections) {
     spender = manager->who(peer);
     spender.known = spender.known || is_proxy;
     spender.is_many = is_proxy;

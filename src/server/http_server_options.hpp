@@ -26,7 +26,8 @@ struct HttpServerOptions {
   Duration stream_timeout{10'000};  // for a reader of a stream to take a piece of it, or be cut off
   std::size_t message_size_max = 4096;  // bytes of a message of a WebSocket that comes in
   // Of connections and of bytes that are read or answered. Where strangers have all connections that they may
-  // have, those of the heaviest group of addresses make room. Outlives the server; null: no limits.
+  // have, those of the heaviest group of addresses make room; so do, of bytes, bodies that have not come
+  // whole. Outlives the server; null: no limits.
   budget::Manager* budget = nullptr;
   // Among those of `budget`. Else they are of fronts, and what is for nobody else does not count either.
   bool counts_connections = true;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/read.hpp>
-#include <boost/beast/http/string_body.hpp>
 #include <boost/beast/websocket/rfc6455.hpp>
 #include <exception>
 #include <optional>
@@ -16,6 +15,7 @@
 #include "net/hop.hpp"
 #include "net/wire.hpp"
 #include "proxies/client_address.hpp"
+#include "server/growing_body.hpp"
 #include "server/gzip.hpp"
 #include "server/stream_writer.hpp"
 #include "server/tls_transport.hpp"
@@ -28,9 +28,11 @@ namespace http = boost::beast::http;
 namespace {
 
 using boost::system::error_code;
+using Parser = http::request_parser<GrowingBody>;
 constexpr std::chrono::seconds kHandshakeTimeout{10};      // from the beginning of a connection
 constexpr const char* kStrictTransport = "max-age=86400";  // of HSTS (RFC 6797): a day
 constexpr const char* kRetryAfter = "10";                  // seconds, where there is no room for a body
+constexpr std::uint64_t kFirstOfBody = 16U << 10U;         // bytes; then twice as much as has come
 constexpr std::size_t kSmallAnswer = 32U << 10U;           // bytes, which the socket mostly takes at once
 
 bool only_reads(const HttpRequest& request) { return request.method == "GET" || request.method == "HEAD"; }
@@ -121,7 +123,10 @@ class HttpSession final : public Session {
   [[nodiscard]] budget::Share share_of(const std::optional<budget::Spender>& asker, std::uint64_t size) const;
   [[nodiscard]] std::optional<budget::Spender> spender_of(const IpAddress& peer) const;
   [[nodiscard]] std::shared_ptr<budget::Meter> meter_of(const Incoming& incoming, bool may_refuse) const;
-  Task<Incoming> read_request();
+  Task<Incoming> read_request(SharedSession self);
+  Task<error_code> read_body(SharedSession self, Incoming* incoming, Parser* parser);
+  Task<bool> let_grow(SharedSession self, const Incoming* incoming, Parser* parser);
+  Task<error_code> say_go_on(const Incoming* incoming, const Parser* parser);
   Task<HttpResponse> handle(Incoming* incoming);
   // Whether another request may follow.
   Task<bool> serve_one(std::shared_ptr<Session> self);
@@ -233,8 +238,58 @@ std::shared_ptr<budget::Meter> HttpSession::meter_of(const Incoming& incoming, b
   return std::make_shared<budget::Meter>(*service_->options.budget, *incoming.asker, may_refuse);
 }
 
-Task<Incoming> HttpSession::read_request() {
-  http::request_parser<http::string_body> parser;
+// Nothing is charged, or kept free, for what only may come.
+Task<bool> HttpSession::let_grow(SharedSession self, const Incoming* incoming, Parser* parser) {
+  GrowingBody::value_type& body = parser->get().body();
+  const std::uint64_t most = service_->options.body_size_max;
+  const std::uint64_t length = std::min(parser->content_length().value_or(most), most);
+  const std::uint64_t size = std::min(length, std::max<std::uint64_t>(kFirstOfBody, 2 * body.room));
+  if (size <= body.room) co_return false;
+  if (incoming->asker) {
+    const std::shared_ptr<Connections> connections = service_->connections.lock();
+    if (!connections) co_return false;
+    Task<bool> growing =
+        Connections::let_body_grow(connections, std::move(self), *incoming->asker, body.room, size);
+    const bool has_room = co_await net::run_on(connections->strand(), std::move(growing));
+    if (!has_room) co_return false;
+  }
+  body.give_room(size);
+  co_return true;
+}
+
+// Who waits to hear that there is room for the body.
+Task<error_code> HttpSession::say_go_on(const Incoming* incoming, const Parser* parser) {
+  const auto expect = parser->get()[http::field::expect];
+  if (incoming->version != net::Version::kHttp11 || !ascii_iequals(expect, "100-continue") ||
+      buffer_.size() > 0)
+    co_return error_code();
+  auto go_on = std::make_shared<const net::OutgoingMessage>("HTTP/1.1 100 Continue\r\n\r\n", "");
+  const error_code error = co_await net::write_message(transport_.get(), std::move(go_on));
+  co_return error;
+}
+
+// All of it is there if the parser is done; else, and without an error, there is no room for the rest.
+Task<error_code> HttpSession::read_body(SharedSession self, Incoming* incoming, Parser* parser) {
+  error_code error;
+  for (bool is_first = true; is_first || error == http::error::need_buffer; is_first = false) {
+    const bool has_room = co_await let_grow(self, incoming, parser);
+    error = {};
+    if (!has_room) break;
+    if (is_first) error = co_await say_go_on(incoming, parser);
+    if (error) break;
+    const auto [failure, size] = co_await http::async_read(*transport_, buffer_, *parser, net::kTuple);
+    error = failure;
+  }
+  incoming->share = share_of(std::nullopt, 0);
+  const std::shared_ptr<Connections> connections = service_->connections.lock();
+  if (!incoming->asker || !connections) co_return error;
+  incoming->share =
+      co_await net::run_on(connections->strand(), Connections::end_body(connections, std::move(self)));
+  co_return error;
+}
+
+Task<Incoming> HttpSession::read_request(SharedSession self) {
+  Parser parser;
   parser.header_limit(net::kHeaderSizeMax);
   parser.body_limit(service_->options.body_size_max);
   transport_->expires_after(service_->options.request_timeout);
@@ -274,26 +329,14 @@ Task<Incoming> HttpSession::read_request() {
     co_return incoming;
   }
   if (!parser.is_done()) {
-    const std::uint64_t most = service_->options.body_size_max;
-    const std::uint64_t length = parser.content_length().value_or(most);
-    incoming.share = share_of(incoming.asker, std::min(length, most));
-    if (!incoming.share.is_granted()) incoming.refusal = 503;
-    if (incoming.refusal != 0) co_return incoming;
-    const bool may_wait = incoming.version == net::Version::kHttp11;
-    if (may_wait && ascii_iequals(request.headers.find("Expect").value_or(""), "100-continue") &&
-        buffer_.size() == 0) {
-      auto go_on = std::make_shared<const net::OutgoingMessage>("HTTP/1.1 100 Continue\r\n\r\n", "");
-      const error_code error = co_await net::write_message(transport_.get(), std::move(go_on));
-      if (error) co_return incoming;
-    }
-    const auto [error, size] = co_await http::async_read(*transport_, buffer_, parser, net::kTuple);
-    if (error) {
-      incoming.refusal = refusal_for(error);
+    const error_code error = co_await read_body(std::move(self), &incoming, &parser);
+    if (error || !parser.is_done() || !incoming.share.is_granted()) {
+      incoming.refusal = error ? refusal_for(error) : 503;
       co_return incoming;
     }
   }
   incoming.keep_alive = parser.keep_alive();
-  request.body = std::move(parser.get().body());
+  request.body = std::move(parser.get().body().text);
   if (beast::websocket::is_upgrade(parser.get()))
     incoming.upgrade = std::make_shared<const UpgradeRequest>(parser.get().base());
   incoming.request = std::move(request);
@@ -313,7 +356,7 @@ Task<HttpResponse> HttpSession::handle(Incoming* incoming) {
 }
 
 Task<bool> HttpSession::serve_one(std::shared_ptr<Session> self) {
-  Incoming incoming = co_await read_request();
+  Incoming incoming = co_await read_request(self);
   if (!incoming.request && incoming.refusal == 0) co_return false;
   HttpResponse response{.status = incoming.refusal, .headers = {}, .body = {}};
   bool to_head = false;

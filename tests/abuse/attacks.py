@@ -204,6 +204,18 @@ def slow_bodies(a):
 
 
 @attack
+def bodies_announced_and_not_sent(a):
+    head = a.world.post("/inbox", b"x" * MIB)[:-MIB]
+    for i in range(80):  # 8 of each: all that one may have, if what is only announced counts
+        if a.over():
+            return
+        connection = a.open(a.source(i // 8))
+        if connection and a.send(connection, head):
+            a.hold(connection)
+    time.sleep(max(0, a.ends - time.monotonic()))
+
+
+@attack
 def bodies_without_their_last_byte(a):
     data = a.world.post("/inbox", b"[" * MIB)[:-1]
     for i in range(80):

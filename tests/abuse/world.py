@@ -153,7 +153,8 @@ class Servers:
 class Honest:
     """Asks a server, waits, asks again; how long each answer took goes to `times`: (server, start, seconds), -1: there was none."""
 
-    PATHS = ["/actor", "/.well-known/nodeinfo", "/tagring/v1/history?tag=cats&limit=5"]
+    # With what is sent: that is no call, which is the answer if it is read.
+    ASKED = [("/actor", None), ("/.well-known/nodeinfo", None), ("/tagring/v1/ring", b"{}"), ("/tagring/v1/history?tag=cats&limit=5", None)]
 
     def __init__(self, host, address, port, context, times):
         self.host, self.address, self.port, self.context, self.times = host, address, port, context, times
@@ -161,9 +162,11 @@ class Honest:
 
     def ask(self):
         started = time.monotonic()
+        path, sent = self.ASKED[self.turn % len(self.ASKED)]
         try:
-            status, body, will_close = self._ask()
-            wrong = f"{status} for {self.PATHS[self.turn % len(self.PATHS)]} ({body[:200]!r})" if status >= 400 else ""
+            status, body, will_close = self._ask(path, sent)
+            is_right = status == 400 if sent else status < 400
+            wrong = "" if is_right else f"{status} for {path} ({body[:200]!r})"
             if will_close or self.turn % 20 == 19:  # newcomers must get in as well
                 self.leave()
         except (OSError, http.client.HTTPException) as error:
@@ -180,12 +183,12 @@ class Honest:
             self.connection.close()
         self.connection = None
 
-    def _ask(self):
+    def _ask(self, path, body):
         if self.connection is None:
             raw = socket.create_connection((self.address, self.port), timeout=30, source_address=(HONEST, 0))
             self.connection = http.client.HTTPConnection(self.host, self.port)
             self.connection.sock = self.context.wrap_socket(raw, server_hostname=self.host)
-        self.connection.request("GET", self.PATHS[self.turn % len(self.PATHS)], headers={"Host": f"{self.host}:{self.port}"})
+        self.connection.request("POST" if body else "GET", path, body, headers={"Host": f"{self.host}:{self.port}"})
         response = self.connection.getresponse()
         body = response.read()
         return response.status, body, response.will_close
@@ -208,7 +211,14 @@ def serve_beside(address, port, certs):
         protocol_version = "HTTP/1.1"
 
         def do_GET(self):  # noqa: N802
-            self.send_response(200)
+            self._answer(200)
+
+        def do_POST(self):  # noqa: N802
+            self.rfile.read(int(self.headers["Content-Length"]))
+            self._answer(400)
+
+        def _answer(self, status):
+            self.send_response(status)
             self.send_header("Content-Length", "0")
             self.end_headers()
 

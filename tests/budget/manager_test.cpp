@@ -82,6 +82,22 @@ TEST_F(ManagerTest, WhatIsHeldComesBack) {
   EXPECT_TRUE(Share(&manager, kOne, spender).is_granted());
 }
 
+TEST_F(ManagerTest, WhatIsHeldMayBecomeMoreWhileThereIsRoom) {
+  Manager manager(budgets({100, 50, 0, {}}), clock);  // 75 for strangers
+  const Spender spender = manager.who(address("192.0.2.1"));
+  const Spender other = manager.who(address("192.0.2.2"));
+  Share share(&manager, kOne, spender, 10);
+  EXPECT_TRUE(share.grow(30));
+  EXPECT_FALSE(share.grow(11)) << "50 of an address";
+  EXPECT_EQ(share.amount(), 40U);
+  EXPECT_EQ(manager.used(kOne, spender), 40U);
+  EXPECT_TRUE(manager.is_total(kOne, other, 36)) << "which leaves 35";
+  EXPECT_FALSE(manager.is_total(kOne, spender, 11)) << "it has too much itself";
+  share.release();
+  EXPECT_EQ(share.amount(), 0U);
+  EXPECT_EQ(manager.used(kOne), 0U);
+}
+
 TEST_F(ManagerTest, WhatAStrangerTookComesBackToStrangersAlsoFromWhoIsKnownByThen) {
   Manager manager(budgets({4, 0, 0, {}}), clock);
   const auto room = [&] { return manager.has_room(kOne, manager.who("other.example"), 3); };

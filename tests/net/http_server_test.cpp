@@ -1,5 +1,6 @@
 #include "server/http_server.hpp"
 
+#include <atomic>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
@@ -526,6 +527,149 @@ TEST_F(PlainServerTest, BodiesThatWaitTakeTheBudgetOfTheirSender) {
     return third.hear_all().contains("POST / 1000");
   });
   EXPECT_TRUE(all) << "given back with the answer";
+  stop();
+}
+
+// Bodies that are begun, and what they take of the budget.
+class BodiesTest : public PlainServerTest {
+ protected:
+  std::optional<budget::Manager> budget;
+
+  // Three quarters of `total` are for strangers. 127.0.0.8 and 127.0.0.9 are known.
+  void serve_with(std::uint64_t total, std::uint64_t each, HttpHandler handler = echo) {
+    budget::Budgets budgets = budget::default_budgets();
+    budgets.at(static_cast<std::size_t>(budget::Resource::kBodies)) = {total, each, 0, {}};
+    budget.emplace(budgets, clock);
+    for (const char* known : {"127.0.0.8", "127.0.0.9"}) budget->note_known(*IpAddress::parse(known));
+    auto options = plain();
+    options.budget = &*budget;
+    serve(options, std::move(handler));
+  }
+  [[nodiscard]] bool is_used(std::uint64_t size) const {
+    for (int i = 0; i < 200 && budget->used(budget::Resource::kBodies) != size; ++i)
+      std::this_thread::sleep_for(milliseconds(10));
+    return budget->used(budget::Resource::kBodies) == size;
+  }
+  // So much of so much.
+  [[nodiscard]] std::unique_ptr<RawPeer> begin(std::uint8_t last, std::size_t size, std::size_t of) const {
+    auto peer = std::make_unique<RawPeer>(server->port(), last);
+    peer->say(fmt::format("POST / HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{}",
+                          of, std::string(size, 'x')));
+    return peer;
+  }
+  [[nodiscard]] std::string post(std::uint8_t last, std::size_t size) const {
+    return begin(last, size, size)->hear_all();
+  }
+  static bool is_open(const RawPeer& peer) { return peer.drip(); }
+};
+
+TEST_F(BodiesTest, WhoOnlySaysThatOneWillComeTakesNothingFromOthers) {
+  serve_with(400'000, 100'000);
+  while_serving([&] {
+    std::vector<std::unique_ptr<RawPeer>> silent;
+    for (const std::uint8_t last : {2, 3, 4, 5}) {
+      silent.push_back(std::make_unique<RawPeer>(server->port(), last));
+      silent.back()->say(
+          "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\nExpect: 100-continue\r\n\r\n");
+      EXPECT_TRUE(silent.back()->hear_until("\r\n\r\n").contains(" 100 "));
+    }
+    EXPECT_LE(budget->used(budget::Resource::kBodies), 4U * (16U << 10U));
+    EXPECT_TRUE(post(6, 100'000).contains("POST / 100000"));
+    for (const auto& peer : silent) EXPECT_TRUE(is_open(*peer));
+    return true;
+  });
+  stop();  // while there is a budget
+}
+
+TEST_F(BodiesTest, OneIsReadInWhateverPiecesItComes) {
+  serve_with(400'000, 300'000, [](HttpRequest request) -> Task<HttpResponse> {
+    HttpResponse response;
+    response.body = std::move(request.body);
+    co_return response;
+  });
+  std::string text;
+  for (std::size_t i = 0; i < 100'000; ++i) text += static_cast<char>('a' + i % 23);
+  const std::string head = "POST / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n";
+  std::string chunked = head + "Transfer-Encoding: chunked\r\n\r\n";
+  for (std::size_t at = 0; at < text.size(); at += 20'000)
+    chunked += fmt::format("{:x}\r\n{}\r\n", 20'000, text.substr(at, 20'000));
+  EXPECT_TRUE(dialogue(chunked + "0\r\n\r\n").ends_with("\r\n\r\n" + text));
+  EXPECT_TRUE(dialogue(head + "Content-Length: 100000\r\n\r\n" + text).ends_with("\r\n\r\n" + text));
+  EXPECT_TRUE(is_used(0));
+  stop();
+}
+
+TEST_F(BodiesTest, WhoHasMostThatIsNotWholeMakesRoom) {
+  serve_with(400'000, 200'000);
+  while_serving([&] {
+    const auto oldest = begin(2, 90'000, 100'000);
+    EXPECT_TRUE(is_used(100'000));
+    const auto next = begin(2, 90'000, 100'000);
+    EXPECT_TRUE(is_used(200'000));
+    const auto few = begin(3, 60'000, 61'000);
+    EXPECT_TRUE(is_used(261'000));
+    EXPECT_TRUE(post(4, 60'000).contains("POST / 60000"));
+    EXPECT_EQ(oldest->hear_all(), "");
+    few->say(std::string(1'000, 'x'));
+    EXPECT_TRUE(few->hear_all().contains("POST / 61000")) << "who has few keeps it";
+    next->say(std::string(10'000, 'x'));
+    EXPECT_TRUE(next->hear_all().contains("POST / 100000"));
+    return true;
+  });
+  EXPECT_TRUE(is_used(0));
+  stop();
+}
+
+TEST_F(BodiesTest, WhoHasAsMuchMakesNone) {
+  serve_with(400'000, 150'000);
+  while_serving([&] {
+    std::vector<std::unique_ptr<RawPeer>> peers;
+    for (const std::uint8_t last : {2, 3, 4}) peers.push_back(begin(last, 90'000, 100'000));
+    EXPECT_TRUE(is_used(300'000));
+    EXPECT_TRUE(post(2, 20'000).starts_with("HTTP/1.1 503 "));
+    for (const auto& peer : peers) EXPECT_TRUE(is_open(*peer));
+    return true;
+  });
+  stop();
+}
+
+TEST_F(BodiesTest, WhatIsDealtWithMakesNone) {
+  std::atomic<bool> has_begun = false;
+  serve_with(200'000, 150'000, [&](HttpRequest request) -> Task<HttpResponse> {
+    has_begun = true;
+    boost::asio::steady_timer timer(co_await boost::asio::this_coro::executor, milliseconds(500));
+    co_await timer.async_wait(boost::asio::use_awaitable);
+    HttpResponse response = co_await echo(std::move(request));
+    co_return response;
+  });
+  while_serving([&] {
+    const auto whole = begin(2, 140'000, 140'000);
+    for (int i = 0; i < 200 && !has_begun; ++i) std::this_thread::sleep_for(milliseconds(10));
+    EXPECT_TRUE(has_begun);
+    const std::string refused = post(3, 60'000);
+    EXPECT_TRUE(refused.starts_with("HTTP/1.1 503 ")) << refused;
+    EXPECT_TRUE(refused.contains("Retry-After: ")) << refused;
+    EXPECT_TRUE(whole->hear_all().contains("POST / 140000"));
+    return true;
+  });
+  stop();
+}
+
+TEST_F(BodiesTest, WhoIsKnownMakesRoomOnlyForAnotherWhoIs) {
+  serve_with(400'000, 300'000);
+  while_serving([&] {
+    std::vector<std::unique_ptr<RawPeer>> peers;
+    for (std::uint64_t count = 1; count <= 3; ++count) {
+      peers.push_back(begin(9, 90'000, 100'000));
+      EXPECT_TRUE(is_used(count * 100'000));
+    }
+    EXPECT_TRUE(post(2, 100'000).starts_with("HTTP/1.1 503 "));
+    for (const auto& peer : peers) EXPECT_TRUE(is_open(*peer));
+    EXPECT_TRUE(post(8, 100'000).contains("POST / 100000"));
+    while (is_open(*peers[0])) std::this_thread::sleep_for(milliseconds(10));
+    EXPECT_TRUE(is_open(*peers[1]) && is_open(*peers[2]));
+    return true;
+  });
   stop();
 }
 
