@@ -21,6 +21,7 @@ HttpResponse api_error(const Error& error) {
 HttpResponse api_error(int status, std::string_view message) {
   HttpResponse response = api_response(json::object{{"error", message}});
   response.status = status;
+  if (status == 503) response.headers.set("Retry-After", "10");  // as error_response
   return response;
 }
 

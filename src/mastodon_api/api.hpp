@@ -32,7 +32,7 @@ class ApiPart {
   [[nodiscard]] virtual Task<std::optional<HttpResponse>> answer(ApiRequest request) = 0;
 };
 
-// {"error": "…"} as Mastodon says it.
+// {"error": "…"} as Mastodon says it. With 503, when to try again, too.
 HttpResponse api_error(int status, std::string_view message);
 HttpResponse api_error(const Error& error);
 // 429, and when to try again.

@@ -6,6 +6,7 @@
 #include "base/bytes.hpp"
 #include "fediverse/documents.hpp"
 #include "fediverse/domain.hpp"
+#include "http/http_error.hpp"
 #include "http/url.hpp"
 #include "mastodon_api/timeline_query.hpp"
 #include "posts/ids.hpp"
@@ -75,8 +76,7 @@ Task<std::optional<HttpResponse>> SearchApi::answer(ApiRequest request) {
   const std::string uri = known ? posts_.shown_as(*known) : std::string();
   if (uri.empty()) co_return std::nullopt;
   const Result<Found> found = co_await find_post(uri, /*named=*/false, posts_.deadline());
-  if (!found && found.error().code == ErrorCode::kUnavailable)
-    co_return api_error(503, found.error().message);
+  if (!found && http_status(found.error().code) == 503) co_return api_error(found.error());
   if (!found) co_return std::nullopt;
   if (!asks_context) co_return api_response(posts_.show(found->content, *known));
   if (const Duration wait = budget_.take(budget::Resource::kReaderAsks, budget_.who(request.peer));

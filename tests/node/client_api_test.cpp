@@ -545,6 +545,7 @@ TEST_F(Reading, DaysAreReadInTheTimeOfWhoAsks) {
   settle();
   ASSERT_THAT(answers, SizeIs(2));
   EXPECT_EQ(answers[0].status, 503);
+  EXPECT_EQ(answers[0].headers.find("Retry-After"), "10");
   EXPECT_EQ(answers[1].status, 200) << "who has no time left keeps it from nobody else";
   settle(std::chrono::minutes(10));
   answers.clear();
@@ -554,6 +555,27 @@ TEST_F(Reading, DaysAreReadInTheTimeOfWhoAsks) {
   ASSERT_THAT(answers, SizeIs(1));
   EXPECT_EQ(answers[0].status, 200);
   EXPECT_GT(used(), 0U);
+}
+
+TEST_F(Reading, WhoseTimeOfTheDatabaseIsOverIsToldWhenToComeBack) {
+  publish("1", {"cats"}, to_rfc3339(loop.wall_now()));
+  budget::Manager manager(budget::default_budgets(), clock);
+  const budget::Spender stranger{"stranger", ""};
+  const budget::Metered theirs(loop.executor(kOwner),
+                               std::make_shared<budget::Meter>(manager, stranger, /*may_refuse=*/true));
+  manager.count(budget::Resource::kDatabase, stranger, 1'000'000'000);
+  for (const char* target : {"/api/v1/timelines/tag/cats", "/tags/cats.rss", "/tags/cats"}) {
+    HttpRequest request;
+    request.target = target;
+    request.headers.add("Accept", "text/html");
+    std::optional<HttpResponse> answer;
+    boost::asio::co_spawn(theirs, node->answer(std::move(request)),
+                          [&](std::exception_ptr, HttpResponse given) { answer = std::move(given); });
+    settle();
+    ASSERT_TRUE(answer) << target;
+    EXPECT_EQ(answer->status, 503) << target;
+    EXPECT_EQ(answer->headers.find("Retry-After"), "10") << target;
+  }
 }
 
 TEST_F(Reading, TrendsAreThoseOfTheLastDayAfterARestartToo) {
