@@ -79,8 +79,12 @@ bool Connections::make_room(const Kind& kind, const Place& newcomer, std::uint64
 }
 
 bool Connections::take_or_make_room(const Kind& kind, Place& place, std::uint64_t amount) {
-  while (!take(kind, place, amount))
-    if (!make_room(kind, place, amount)) return false;
+  while (!take(kind, place, amount)) {
+    if (make_room(kind, place, amount)) continue;
+    // What requests and answers have comes back on other strands, so maybe just now.
+    if (kind.resource != kBody.resource || !budget_->has_room(kind.resource, place.*kind.who, amount))
+      return false;
+  }
   return true;
 }
 
@@ -135,6 +139,14 @@ Task<budget::Share> Connections::end_body(std::shared_ptr<Connections> self, Sha
   const auto found = self->places_.find(session);
   if (found == self->places_.end()) co_return budget::Share();
   co_return std::move(found->second.body);
+}
+
+Task<budget::Share> Connections::room_for_answer(std::shared_ptr<Connections> self, SharedSession session,
+                                                 budget::Spender asker, std::uint64_t size) {
+  const bool has_room = co_await let_body_grow(self, session, std::move(asker), 0, size);
+  if (!has_room) co_return budget::Share();
+  budget::Share share = co_await end_body(std::move(self), std::move(session));
+  co_return share;
 }
 
 bool Connections::may_begin(const Place& place) const {

@@ -111,6 +111,9 @@ class Connections : public std::enable_shared_from_this<Connections> {
                                   budget::Spender sender, std::uint64_t held, std::uint64_t size);
   // What the body holds: nobody takes it any more. Not granted if it has made room for another.
   static Task<budget::Share> end_body(std::shared_ptr<Connections> self, SharedSession session);
+  // The same for an answer, which is there whole. Not granted if there is no room, and nobody makes any.
+  static Task<budget::Share> room_for_answer(std::shared_ptr<Connections> self, SharedSession session,
+                                             budget::Spender asker, std::uint64_t size);
 
  private:
   // What a place has one of, whose that is, and since when.

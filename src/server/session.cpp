@@ -121,6 +121,7 @@ class HttpSession final : public Session {
   Task<bool> wait_for_request();
   Task<int> read_request_line();
   [[nodiscard]] budget::Share share_of(const std::optional<budget::Spender>& asker, std::uint64_t size) const;
+  Task<budget::Share> share_of_answer(SharedSession self, const Incoming* incoming, std::uint64_t size);
   [[nodiscard]] std::optional<budget::Spender> spender_of(const IpAddress& peer) const;
   [[nodiscard]] std::shared_ptr<budget::Meter> meter_of(const Incoming& incoming, bool may_refuse) const;
   Task<Incoming> read_request(SharedSession self);
@@ -236,6 +237,18 @@ budget::Share HttpSession::share_of(const std::optional<budget::Spender>& asker,
 std::shared_ptr<budget::Meter> HttpSession::meter_of(const Incoming& incoming, bool may_refuse) const {
   if (!incoming.is_metered) return nullptr;
   return std::make_shared<budget::Meter>(*service_->options.budget, *incoming.asker, may_refuse);
+}
+
+// Or who only begins bodies would leave no room for what others ask for.
+Task<budget::Share> HttpSession::share_of_answer(SharedSession self, const Incoming* incoming,
+                                                 std::uint64_t size) {
+  budget::Share share = share_of(incoming->asker, size);
+  const std::shared_ptr<Connections> connections = service_->connections.lock();
+  if (share.is_granted() || !connections) co_return share;
+  Task<budget::Share> making_room =
+      Connections::room_for_answer(connections, std::move(self), *incoming->asker, size);
+  share = co_await net::run_on(connections->strand(), std::move(making_room));
+  co_return share;
 }
 
 // Nothing is charged, or kept free, for what only may come.
@@ -387,7 +400,7 @@ Task<bool> HttpSession::serve_one(std::shared_ptr<Session> self) {
   // It is kept here until it is taken, for which there is as much time as for a request. Whoever is refused
   // it may have lost it on the way as well. Of small ones there are no more than connections.
   const std::size_t kept = to_head ? 0 : response.body.size();
-  incoming.share = share_of(incoming.asker, kept > kSmallAnswer ? kept : 0);
+  incoming.share = co_await share_of_answer(self, &incoming, kept > kSmallAnswer ? kept : 0);
   if (!incoming.share.is_granted())
     response = HttpResponse{.status = 503, .headers = {{"Retry-After", kRetryAfter}}, .body = {}};
   const bool more = incoming.keep_alive && !service_->is_stopping;

@@ -635,10 +635,14 @@ TEST_F(BodiesTest, WhoHasAsMuchMakesNone) {
 
 TEST_F(BodiesTest, WhatIsDealtWithMakesNone) {
   std::atomic<bool> has_begun = false;
+  std::atomic<bool> may_end = false;
   serve_with(200'000, 150'000, [&](HttpRequest request) -> Task<HttpResponse> {
     has_begun = true;
-    boost::asio::steady_timer timer(co_await boost::asio::this_coro::executor, milliseconds(500));
-    co_await timer.async_wait(boost::asio::use_awaitable);
+    boost::asio::steady_timer timer(co_await boost::asio::this_coro::executor);
+    while (!may_end) {
+      timer.expires_after(milliseconds(10));
+      co_await timer.async_wait(boost::asio::use_awaitable);
+    }
     HttpResponse response = co_await echo(std::move(request));
     co_return response;
   });
@@ -649,7 +653,28 @@ TEST_F(BodiesTest, WhatIsDealtWithMakesNone) {
     const std::string refused = post(3, 60'000);
     EXPECT_TRUE(refused.starts_with("HTTP/1.1 503 ")) << refused;
     EXPECT_TRUE(refused.contains("Retry-After: ")) << refused;
+    may_end = true;
     EXPECT_TRUE(whole->hear_all().contains("POST / 140000"));
+    return true;
+  });
+  stop();
+}
+
+TEST_F(BodiesTest, WhatIsNotWholeMakesRoomForAnAnswerToo) {
+  serve_with(400'000, 150'000, [](HttpRequest) -> Task<HttpResponse> {
+    co_return HttpResponse{.status = 200, .headers = {}, .body = std::string(60'000, 'x')};
+  });
+  while_serving([&] {
+    std::vector<std::unique_ptr<RawPeer>> peers;
+    for (const std::uint8_t last : {2, 3, 4}) {
+      peers.push_back(begin(last, 90'000, 100'000));
+      EXPECT_TRUE(is_used(peers.size() * 100'000));
+    }
+    const RawPeer reader(server->port(), 5);
+    reader.say("GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    EXPECT_TRUE(reader.hear_all().starts_with("HTTP/1.1 200 "));
+    EXPECT_EQ(peers[0]->hear_all(), "");
+    EXPECT_TRUE(is_open(*peers[1]) && is_open(*peers[2]));
     return true;
   });
   stop();
