@@ -13,6 +13,11 @@ bool AskedHosts::is_left_alone(const std::string& host) const {
          clock_.now() < std::max(record->second.until, record->second.silent_until);
 }
 
+bool AskedHosts::is_silent(const std::string& host) const {
+  const auto record = records_.find(host);
+  return record != records_.end() && clock_.now() < record->second.silent_until;
+}
+
 bool AskedHosts::is_known(const std::string& host) const {
   const auto record = records_.find(host);
   return record != records_.end() && clock_.now() < record->second.known_until;

@@ -18,6 +18,8 @@ class AskedHosts {
 
   // It is not to be asked now.
   [[nodiscard]] bool is_left_alone(const std::string& host) const;
+  // It did not answer a moment ago.
+  [[nodiscard]] bool is_silent(const std::string& host) const;
   // Something was there lately.
   [[nodiscard]] bool is_known(const std::string& host) const;
   // It was asked for that, which was not there: so what is gone does not stand in the way of what is there.

@@ -173,7 +173,7 @@ Task<OriginChecker::Verdict> OriginChecker::judge_post(Claim claim) {
       co_return Verdict{Answer{.published = claim.published, .gone = true, .changed = claim.changed}};
     co_return Verdict{fail(ErrorCode::kNotFound, claim.uri + " was not there a while ago")};
   }
-  if (const Result<void> may = may_fetch(claim.uri, claim.sender); !may)
+  if (const Result<void> may = may_fetch(claim.uri, claim.sender, claim.is_vouched); !may)
     co_return Verdict{std::unexpected(may.error())};
   const std::string uri = claim.uri;
   const std::string author = claim.author;
@@ -306,9 +306,10 @@ Task<Result<OriginChecker::Wishes>> OriginChecker::wishes_of(std::string author,
 
 // That host is not asked for too many things that others have named, nor where it is left alone: which says
 // nothing of this node's load, as kUnavailable would (docs/protocol.md §6.1).
-Result<void> OriginChecker::may_fetch(const std::string& url, const std::string& sender) {
+Result<void> OriginChecker::may_fetch(const std::string& url, const std::string& sender, bool is_vouched) {
   const std::string host = host_of(url);
-  if (hosts_.is_left_alone(host) || !client_.hosts().may_fetch(host))
+  const bool is_left_alone = is_vouched ? hosts_.is_silent(host) : hosts_.is_left_alone(host);
+  if (is_left_alone || !client_.hosts().may_fetch(host))
     return fail(ErrorCode::kBusy, "the origin is unavailable now: " + host +
                                       " did not answer a moment ago, or had nothing of what was named");
   using enum budget::Resource;

@@ -35,6 +35,8 @@ struct Claim {
   WallTime changed = {};    // TagEvent::changed
   bool of_archive = true;   // of a removal: from there, where fewer authors wish to be than to be relayed
   std::string sender = {};  // origin of the node that says so; empty: none whom it is charged to
+  // Who says so deserves a look, although the post's host had nothing of what others named.
+  bool is_vouched = false;
 };
 
 // Why a claim is false, rather than not to be known now.
@@ -118,7 +120,8 @@ class OriginChecker {
   };
   static constexpr Duration kAbsentRemembered = std::chrono::minutes(10);
   [[nodiscard]] const Post* known(const Claim& claim) const;
-  [[nodiscard]] Result<void> may_fetch(const std::string& url, const std::string& sender);
+  [[nodiscard]] Result<void> may_fetch(const std::string& url, const std::string& sender,
+                                       bool is_vouched = false);
   void give_back(const std::string& url, std::uint64_t requests = 1);
   void clear(const std::string& sender);
   [[nodiscard]] budget::Spender teller(const std::string& sender) const;

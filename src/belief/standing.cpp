@@ -3,13 +3,14 @@
 #include <algorithm>
 
 #include "base/counted.hpp"
+#include "http/url.hpp"
 
 namespace tagring::belief {
 
 void Standing::note(const std::string& origin, const std::string& uri, bool right) {
   if (!records_.contains(origin)) make_room(records_, kMax);
   const Instant now = clock_.now();
-  const Record begun{0, 0, now, now, {}, {}};
+  const Record begun{0, 0, now, now, {}, {}, {}};
   Record& record = records_.try_emplace(origin, begun).first->second;
   if (now - record.since >= kForgotten) record = begun;
   std::set<crypto::Hash256>& posts = right ? record.right_posts : record.posts;
@@ -23,6 +24,9 @@ void Standing::note(const std::string& origin, const std::string& uri, bool righ
   }
   ++record.wrong;
   record.last_wrong = now;
+  const crypto::Hash256 host = crypto::sha256(host_of(uri));
+  if (!record.hosts.contains(host)) make_room(record.hosts, kHostsMax);
+  record.hosts.insert(host);
 }
 
 bool Standing::is_doubtful(const Record& record) const {
@@ -34,6 +38,12 @@ bool Standing::is_doubtful(const Record& record) const {
 bool Standing::is_doubtful(const std::string& origin) const {
   const auto record = records_.find(origin);
   return is_proved(origin) || (record != records_.end() && is_doubtful(record->second));
+}
+
+bool Standing::is_believed_about(const std::string& origin, const std::string& host) const {
+  if (is_doubtful(origin)) return false;
+  const auto record = records_.find(origin);
+  return record == records_.end() || !record->second.hosts.contains(crypto::sha256(host));
 }
 
 bool Standing::may_name_stranger(const std::string& origin, const std::string& host) {

@@ -24,6 +24,9 @@ class Standing {
   // Wrong about three posts, in more than a fifth, and lately: for ten minutes after the third, and for twice
   // as long after each of the next, at most some ten hours. It is read and heard last.
   [[nodiscard]] bool is_doubtful(const std::string& origin) const;
+  // Whether its word counts for posts of a host that had nothing of what was named (AskedHosts::has_nothing):
+  // it is not doubtful, nor was it wrong about a post of that host.
+  [[nodiscard]] bool is_believed_about(const std::string& origin, const std::string& host) const;
   // Whether it is to be heard about posts of servers of which nothing was seen yet. One that is doubtful is
   // once a minute: it may owe them, and comes again until they are taken. About the same host twice running
   // only every other minute, since one that is silent would leave nothing for the others. Notes that it was.
@@ -45,6 +48,7 @@ class Standing {
   static constexpr std::size_t kMax = 10'000;
   static constexpr std::size_t kPostsMax = 16;  // of an origin
   static constexpr std::size_t kRightPostsMax = 32;
+  static constexpr std::size_t kHostsMax = 16;
   struct Record {
     std::uint32_t right = 0;
     std::uint32_t wrong = 0;
@@ -52,6 +56,7 @@ class Standing {
     Instant last_wrong;
     std::set<crypto::Hash256> posts;        // about which it was wrong, by their URIs
     std::set<crypto::Hash256> right_posts;  // and right
+    std::set<crypto::Hash256> hosts;        // of which it named posts wrongly, by their names
   };
   [[nodiscard]] bool is_doubtful(const Record& record) const;
 

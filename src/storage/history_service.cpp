@@ -229,22 +229,17 @@ Task<std::vector<HistoryPage>> HistoryService::cross_check(Tag tag, Wish wish,
     if (open.empty()) break;
     // Whoever names enough servers that are slow could keep readers waiting.
     if (clock_.now() >= end) {
-      for (Disagreement& one : open) verdicts[one.entry.uri] = as_most_say(one);
+      for (const Disagreement& one : open)
+        verdicts[one.entry.uri] = without_look(one, is_vouched(one, answers));
       continue;
     }
     if (open.size() > kLooksAtOnce) open.erase(open.begin() + kLooksAtOnce, open.end());
     std::map<std::string, std::vector<Disagreement>> by_host;  // no server is asked for two things at once
     for (Disagreement& one : open) by_host[host_of(one.entry.uri)].push_back(std::move(one));
     std::vector<Task<std::vector<Looked>>> looks;
-    for (auto& [host, of_host] : by_host) looks.push_back(look_at_all(tag, std::move(of_host), end));
+    for (auto& [host, of_host] : by_host) looks.push_back(look_at_all(tag, answers, std::move(of_host), end));
     const std::vector<std::vector<Looked>> seen = co_await all_of(std::move(looks));
-    for (const Looked& looked : seen | std::views::join) {
-      for (const Answered& answer : answers) {
-        const std::optional<bool> right = is_right(answer.page, looked.uri, looked.verdict);
-        if (right) origins_.standing().note(answer.owner, looked.uri, *right);
-      }
-      verdicts[looked.uri] = looked.verdict;
-    }
+    for (const Looked& looked : seen | std::views::join) verdicts[looked.uri] = looked.verdict;
   }
   pass_over_lone_removals(wish, &owners);
   apply(verdicts, wish, &owners);
@@ -253,27 +248,57 @@ Task<std::vector<HistoryPage>> HistoryService::cross_check(Tag tag, Wish wish,
   co_return owners;
 }
 
+// What came of one look decides whether the next one at the same host is worth it.
 Task<std::vector<HistoryService::Looked>> HistoryService::look_at_all(Tag tag,
+                                                                      const std::vector<Answered>& answers,
                                                                       std::vector<Disagreement> of_host,
                                                                       Instant end) {
   std::vector<Looked> all;
   for (Disagreement& one : of_host) {
-    if (clock_.now() >= end)
-      all.push_back({one.entry.uri, as_most_say(one)});
-    else
-      all.push_back(co_await look(tag, std::move(one)));
+    const bool vouched = is_vouched(one, answers);
+    if (clock_.now() >= end) {
+      all.push_back({one.entry.uri, without_look(one, vouched)});
+      continue;
+    }
+    all.push_back(co_await look(tag, std::move(one), vouched));
+    note_who_is_right(answers, all.back());
   }
   co_return all;
 }
 
+void HistoryService::note_who_is_right(const std::vector<Answered>& answers, const Looked& looked) {
+  for (const Answered& answer : answers) {
+    const std::optional<bool> right = is_right(answer.page, looked.uri, looked.verdict);
+    if (right) origins_.standing().note(answer.owner, looked.uri, *right);
+  }
+}
+
+// Most owners show it, and not only such as were wrong before. Where a host had nothing of what was named, a
+// single owner that invented it must not hide what the others show, nor most owners show what they invent.
+bool HistoryService::is_vouched(const Disagreement& disagreement,
+                                const std::vector<Answered>& answers) const {
+  const std::string& uri = disagreement.entry.uri;
+  const auto vouches = [&](const Answered& answer) {
+    const auto shown = std::ranges::find(answer.page.entries, uri, &HistoryEntry::uri);
+    return shown != answer.page.entries.end() && !shown->removed &&
+           origins_.standing().is_believed_about(answer.owner, host_of(uri));
+  };
+  return disagreement.shown_by * 2 > disagreement.asked && std::ranges::any_of(answers, vouches);
+}
+
 // The post's server decides; where it cannot be asked now, the most of the owners.
-Task<HistoryService::Looked> HistoryService::look(Tag tag, Disagreement disagreement) {
+Task<HistoryService::Looked> HistoryService::look(Tag tag, Disagreement disagreement, bool is_vouched) {
   HistoryEntry entry = disagreement.entry;
   Result<belief::Answer> answer = fail(ErrorCode::kConflict, "");
   for (std::string& author : disagreement.authors) {
     if (answer || answer.error().code != ErrorCode::kConflict) break;
     entry.author = std::move(author);
-    belief::Claim claim{tag, entry.uri, entry.author, false, entry.published, entry.changed};
+    belief::Claim claim{.tag = tag,
+                        .uri = entry.uri,
+                        .author = entry.author,
+                        .published = entry.published,
+                        .changed = entry.changed,
+                        .is_vouched = is_vouched};
     answer = co_await origins_.ask_about_dispute(std::move(claim));
   }
   if (answer) {
@@ -284,11 +309,13 @@ Task<HistoryService::Looked> HistoryService::look(Tag tag, Disagreement disagree
   if (belief::is_refuted(why))
     co_return Looked{entry.uri,
                      {std::nullopt, /*is_certain=*/true, /*is_everywhere=*/why != ErrorCode::kConflict}};
-  co_return Looked{entry.uri, as_most_say(disagreement)};
+  co_return Looked{entry.uri, without_look(disagreement, is_vouched)};
 }
 
-Verdict HistoryService::as_most_say(const Disagreement& disagreement) {
-  const bool shown = disagreement.shown_by * 2 > disagreement.asked;
+// As most owners say; where nothing was, only if one of them was not wrong before.
+Verdict HistoryService::without_look(const Disagreement& disagreement, bool is_vouched) const {
+  const bool is_nowhere = origins_.hosts().has_nothing(host_of(disagreement.entry.uri));
+  const bool shown = is_nowhere ? is_vouched : disagreement.shown_by * 2 > disagreement.asked;
   return {shown ? std::optional(disagreement.entry) : std::nullopt, /*is_certain=*/false};
 }
 

@@ -100,9 +100,13 @@ class HistoryService {
   Task<Result<Answered>> ask_by_name(ring::Contact owner, redundancy::Partition partition, Wish wish);
   Task<std::vector<HistoryPage>> cross_check(Tag tag, Wish wish, std::vector<Answered> answers);
   void leave_out_doubtful(std::vector<Answered>* answers) const;
-  Task<std::vector<Looked>> look_at_all(Tag tag, std::vector<Disagreement> of_host, Instant end);
-  Task<Looked> look(Tag tag, Disagreement disagreement);
-  [[nodiscard]] static Verdict as_most_say(const Disagreement& disagreement);
+  // `answers` have to be there, and stay as they are, until it completes.
+  Task<std::vector<Looked>> look_at_all(Tag tag, const std::vector<Answered>& answers,
+                                        std::vector<Disagreement> of_host, Instant end);
+  Task<Looked> look(Tag tag, Disagreement disagreement, bool is_vouched);
+  [[nodiscard]] bool is_vouched(const Disagreement& disagreement, const std::vector<Answered>& answers) const;
+  [[nodiscard]] Verdict without_look(const Disagreement& disagreement, bool is_vouched) const;
+  void note_who_is_right(const std::vector<Answered>& answers, const Looked& looked);
   void hide(HistoryPage& page) const;
   void note_read(const HistoryPage& page);
 

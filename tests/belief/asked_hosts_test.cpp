@@ -72,6 +72,9 @@ TEST_F(AskedHostsTest, AsMuchAsWasThereMayBeGone) {
 TEST_F(AskedHostsTest, OneThatDidNotAnswerIsLeftAloneForAMoment) {
   hosts.silent(kHost);
   EXPECT_TRUE(hosts.is_left_alone(kHost));
+  EXPECT_TRUE(hosts.is_silent(kHost));
+  hosts.found_nothing("https://b2.example/1");
+  EXPECT_FALSE(hosts.is_silent("b2.example")) << "it answered";
   pass(std::chrono::seconds(10));
   EXPECT_FALSE(hosts.is_left_alone(kHost));
   hosts.silent(kHost);

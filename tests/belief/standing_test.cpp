@@ -98,6 +98,21 @@ TEST_F(StandingTest, WhoIsDoubtfulIsHeardAboutAStrangerOnceAMinute) {
   EXPECT_TRUE(standing.may_name_stranger(kA, "b.example")) << "it may be the only one";
 }
 
+TEST_F(StandingTest, WhoNamedWhatWasNotAtAHostIsNotBelievedAboutItNorAboutAnyIfItIsDoubtful) {
+  EXPECT_TRUE(standing.is_believed_about(kA, "a.example"));
+  standing.note(kA, "https://a.example/1", /*right=*/true);
+  EXPECT_TRUE(standing.is_believed_about(kA, "a.example"));
+  standing.note(kA, "https://a.example/2", /*right=*/false);
+  EXPECT_FALSE(standing.is_believed_about(kA, "a.example"));
+  EXPECT_TRUE(standing.is_believed_about(kA, "b.example"));
+  EXPECT_TRUE(standing.is_believed_about("https://tags.b.example", "a.example"));
+  is_wrong(2);
+  EXPECT_FALSE(standing.is_believed_about(kA, "b.example"));
+  pass(std::chrono::hours(25));
+  is_wrong();
+  EXPECT_TRUE(standing.is_believed_about(kA, "a.example"));
+}
+
 TEST_F(StandingTest, ADayLaterAllIsForgotten) {
   is_wrong(9);
   pass(std::chrono::hours(25));

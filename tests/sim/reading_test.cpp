@@ -1,8 +1,9 @@
-// A history of which one owner tells lies, read while the server of the posts cannot be asked.
+// A history of which owners tell lies, read while the server of the posts cannot be asked, or has nothing.
 
 #include <fmt/format.h>
 
 #include "http/url.hpp"
+#include "sim/lies.hpp"
 #include "tests/sim/fixture.hpp"
 
 namespace tagring::sim {
@@ -47,6 +48,15 @@ std::vector<HistoryEntry> with_inventions_once(std::vector<HistoryEntry> entries
   return entries;
 }
 
+// So many that never were, all of one author.
+std::vector<HistoryEntry> inventions_of(const std::string& author, std::size_t count) {
+  std::vector<HistoryEntry> entries;
+  for (std::size_t n = 0; n < count; ++n)
+    entries.push_back({Tag::from_canonical(kCats), fmt::format("{}/never{}", author, n), author,
+                       WallTime(std::chrono::seconds(n + 1))});
+  return entries;
+}
+
 std::vector<HistoryEntry> with_each_removed_thrice(std::vector<HistoryEntry> entries) {
   for (HistoryEntry& entry : entries) entry.removed = true;
   const std::vector<HistoryEntry> known = entries;
@@ -71,7 +81,7 @@ class Reading : public testing::Test {
   }
 
   std::optional<HttpResponse> answer(std::size_t node, const HttpRequest& request) {
-    if (node != liar || path_of(request.target) != HistoryService::kPath) return std::nullopt;
+    if (!liars.contains(node) || path_of(request.target) != HistoryService::kPath) return std::nullopt;
     ++told;
     std::vector<HistoryEntry> entries = lie(truth);
     std::ranges::sort(entries, storage::newer);
@@ -86,7 +96,7 @@ class Reading : public testing::Test {
   void expect_that_nobody_believes(Lie what) {
     lie = std::move(what);
     for (std::size_t i = 0; i < kMachines; ++i) {
-      liar = i;
+      liars = {i};
       for (std::size_t reader = 0; reader < kMachines; ++reader) {
         if (reader == i) continue;
         const auto read = world->history(reader, kCats, 40);
@@ -100,7 +110,7 @@ class Reading : public testing::Test {
   static constexpr std::size_t kPublisher = 3;
   std::optional<World> world;
   std::vector<HistoryEntry> truth;
-  std::optional<std::size_t> liar;
+  std::set<std::size_t> liars;
   Lie lie;
   std::size_t told = 0;
 };
@@ -120,12 +130,59 @@ TEST_F(Reading, AServerThatAnswersLateKeepsNoReaderWaitingForAllOfItsPosts) {
   world->set_instance_late(kPublisher, std::chrono::seconds(9));
   lie = with_inventions_once;
   for (std::size_t i = 0; i < kMachines; ++i) {
-    liar = i;
+    liars = {i};
     const auto read = world->history((i + 1) % kMachines, kCats, 40);
     ASSERT_TRUE(read) << "node " << i << " lies";
     EXPECT_EQ(*read, truth) << "node " << i << " lies";
   }
   EXPECT_GE(told, 2U);
+}
+
+// The first of them is looked for, and then that server is left alone.
+TEST_F(Reading, WhatMostOwnersInventWhereNothingIsIsNotShown) {
+  const std::string author = "https://" + world->add_bystander() + "/users/alice";
+  liars = sim::owners_of(*world, {kCats}).at(kCats).stores;
+  ASSERT_GE(liars.size(), 3U);
+  liars.erase(liars.begin());
+  lie = [&](std::vector<HistoryEntry> entries) {
+    std::ranges::move(inventions_of(author, 8), std::back_inserter(entries));
+    return entries;
+  };
+  for (std::size_t reader = 0; reader < kMachines; ++reader) {
+    if (liars.contains(reader)) continue;
+    for (int i = 0; i < 2; ++i) {
+      const auto read = world->history(reader, kCats, 40);
+      ASSERT_TRUE(read);
+      EXPECT_EQ(*read, truth) << "node " << reader << " reads";
+    }
+  }
+  EXPECT_GT(told, kMachines);
+  for (const auto& [reader, requests] : world->asked_of_bystander())
+    EXPECT_LE(requests, 2U) << "of node " << reader << ": for a post and its author";
+}
+
+// It is looked for before the others, where no reader has seen anything yet, and left out what is there.
+TEST_F(Reading, WhatOneOwnerInventsHidesNothingThatIsAtTheSameServer) {
+  world->set_instance_down(kPublisher, false);
+  const std::string server = "https://" + host_of(truth.front().uri);
+  lie = [&](std::vector<HistoryEntry> entries) {
+    entries.erase(entries.begin(), entries.begin() + kPosts / 2);
+    std::ranges::move(inventions_of(server + "/a", 1), std::back_inserter(entries));
+    return entries;
+  };
+  const std::uint64_t fetched = world->fetches().at(kPublisher);
+  const std::set<std::size_t> stores = sim::owners_of(*world, {kCats}).at(kCats).stores;
+  for (const std::size_t i : stores) {
+    liars = {i};
+    for (std::size_t reader = 0; reader < kMachines; ++reader) {
+      const auto read = world->history(reader, kCats, 40);
+      ASSERT_TRUE(read);
+      if (!liars.contains(reader)) {
+        EXPECT_EQ(*read, truth) << "node " << i << " lies to node " << reader;
+      }
+    }
+  }
+  EXPECT_GT(world->fetches().at(kPublisher), fetched + kMachines / 2);
 }
 
 }  // namespace
