@@ -1,7 +1,7 @@
 #include "audit/questioning.hpp"
 
 #include <algorithm>
-#include <map>
+#include <fmt/format.h>
 #include <set>
 
 #include "audit/signed_tree_heads.hpp"
@@ -32,7 +32,7 @@ Task<Result<void>> Questioning::question_all(Tag tag, AuditedPosts* posts, Repor
 
 // The owners of all parts. How many parts there are, those at rest say, who are asked first.
 Task<void> Questioning::question_parts(Tag tag, AuditedPosts* posts, Report* report) {
-  std::map<std::string, Result<AuditedOwner>> met;
+  Met met;
   std::set<unsigned> done;
   for (;;) {
     const std::vector<unsigned> partitions =
@@ -40,32 +40,55 @@ Task<void> Questioning::question_parts(Tag tag, AuditedPosts* posts, Report* rep
     const auto next =
         std::ranges::find_if(partitions, [&](unsigned partition) { return !done.contains(partition); });
     if (next == partitions.end()) co_return;
-    const unsigned partition = *next;
-    done.insert(partition);
-    std::vector<std::string> uris;
-    for (const auto& [uri, post] : *posts) {
-      if (std::ranges::binary_search(partitions_of(hints_, tag, uri), partition)) uris.push_back(uri);
-    }
-    const std::vector<ring::Contact> contacts = co_await history_.owners_of_partition({tag, partition});
-    for (const ring::Contact& contact : contacts) {
-      const std::string origin = contact.origin();
-      if (questions_.is_self(contact)) continue;
-      Report::Line& line = report->lines[origin];
-      report->owners.insert(origin);
-      for (const std::string& uri : uris) {
-        AuditedPost& post = posts->at(uri);
-        if (!post.dates({origin, partition}).empty()) ++post.asked[partition];
-      }
-      if (!met.contains(origin)) {
-        Result<AuditedOwner> owner = co_await questions_.meet(contact);
-        met.emplace(origin, std::move(owner));
-      }
-      const Result<AuditedOwner>& owner = met.at(origin);
-      Result<void> answered = owner ? Result<void>() : std::unexpected(owner.error());
-      if (owner) answered = co_await question(*owner, tag, partition, uris, posts, report);
-      if (!answered) line.error = answered.error().message;
-    }
+    done.insert(*next);
+    co_await question_part(tag, *next, &met, posts, report);
   }
+}
+
+bool Questioning::is_at_rest(unsigned partition) const {
+  const std::vector<unsigned> parts = redundancy::partitions_of_set(hints_.copies(), hints_.at_rest());
+  return std::ranges::find(parts, partition) != parts.end();
+}
+
+// Where nobody answers nothing is known to be missing, nor to be there. (That there are so many parts may be
+// what a single owner says: of one that not every hashtag has, it is an answer that somebody has no such.)
+Task<void> Questioning::question_part(Tag tag, unsigned partition, Met* met, AuditedPosts* posts,
+                                      Report* report) {
+  std::vector<std::string> uris;
+  for (const auto& [uri, post] : *posts) {
+    if (std::ranges::binary_search(partitions_of(hints_, tag, uri), partition)) uris.push_back(uri);
+  }
+  const std::vector<ring::Contact> contacts = co_await history_.owners_of_partition({tag, partition});
+  bool is_answered = uris.empty();
+  std::string failure = "none was found";
+  for (const ring::Contact& contact : contacts) {
+    const std::string origin = contact.origin();
+    if (questions_.is_self(contact)) {
+      is_answered = is_answered || contacts.size() == 1;  // there is nobody else
+      continue;
+    }
+    Report::Line& line = report->lines[origin];
+    report->owners.insert(origin);
+    for (const std::string& uri : uris) {
+      AuditedPost& post = posts->at(uri);
+      if (!post.dates({origin, partition}).empty()) ++post.asked[partition];
+    }
+    if (!met->contains(origin)) {
+      Result<AuditedOwner> owner = co_await questions_.meet(contact);
+      met->emplace(origin, std::move(owner));
+    }
+    const Result<AuditedOwner>& owner = met->at(origin);
+    Result<void> answered = owner ? Result<void>() : std::unexpected(owner.error());
+    if (owner) answered = co_await question(*owner, tag, partition, uris, posts, report);
+    const bool has_none = !answered && answered.error().code == ErrorCode::kNotOwner;
+    is_answered = is_answered || answered || (has_none && !is_at_rest(partition));
+    if (!answered) line.error = failure = answered.error().message;
+  }
+  if (is_answered) co_return;
+  report->find("unanswered", "", "",
+               fmt::format("no owner of {} said what it has of {} posts, so it is not known whether they "
+                           "are there: {}",
+                           redundancy::Partition{tag, partition}.name(), uris.size(), failure));
 }
 
 Task<Result<void>> Questioning::question(AuditedOwner owner, Tag tag, unsigned partition,

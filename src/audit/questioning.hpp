@@ -2,6 +2,7 @@
 // and has each answer judged.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -20,12 +21,15 @@ class Questioning {
               const redundancy::StorageHints& hints)
       : questions_(questions), judge_(judge), history_(history), hints_(hints) {}
 
-  // Both outlive the task. Why an owner did not answer stands in its line of the report. kUnavailable if
-  // there is none.
+  // Both outlive the task. Why an owner did not answer stands in its line of the report; that none of a part
+  // did is a finding about nobody. kUnavailable if there is none.
   [[nodiscard]] Task<Result<void>> question_all(Tag tag, AuditedPosts* posts, Report* report);
 
  private:
+  using Met = std::map<std::string, Result<AuditedOwner>>;  // by origin
   Task<void> question_parts(Tag tag, AuditedPosts* posts, Report* report);
+  Task<void> question_part(Tag tag, unsigned partition, Met* met, AuditedPosts* posts, Report* report);
+  [[nodiscard]] bool is_at_rest(unsigned partition) const;  // every hashtag has it
   Task<Result<void>> question(AuditedOwner owner, Tag tag, unsigned partition, std::vector<std::string> uris,
                               AuditedPosts* posts, Report* report);
 

@@ -55,8 +55,8 @@ Result<void> write_evidence(const std::string& directory, json::object* report) 
   return written;
 }
 
-// Findings of something that is missing, proved or not. What somebody took down, and says so, is not, nor
-// what nobody but one who may lie says was ever there.
+// Findings of something that is missing, proved or not, or of which nobody says whether it is. What somebody
+// took down, and says so, is not, nor what nobody but one who may lie says was ever there.
 std::size_t missing(const json::object& report) {
   std::size_t count = 0;
   json::for_each(json::find(report, "findings"), [&](const json::value& element) {
@@ -180,7 +180,8 @@ void add_audit(CLI::App& app, int& status) {
   command->add_flag("--last", options->last, "Show the last audits that the node made");
   add_control_options(*command, options->control);
   command->footer(
-      "Exit code 0: nothing is missing; 1: something is, with evidence or without, or the audit failed. Of "
+      "Exit code 0: nothing is missing; 1: something is, with evidence or without, or no owner of a part "
+      "said what it has, or\nthe audit failed. Of "
       "--verify "
       "0:\nthe file proves an omission; 1: it does not; 2: it cannot be read.\n\nExample:\n  tagring audit "
       "'#caturday' --out "

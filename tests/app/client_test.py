@@ -361,6 +361,16 @@ class Client(unittest.TestCase):
             self.assertIn("not proved: ", self.run_it("audit", "--verify", file, code=1))
             self.assertIs(json.loads(self.run_it("audit", "--verify", file, "--json", code=1))["proved"], False)
 
+    def test_an_audit_that_nobody_answers_does_not_say_that_nothing_is_missing(self):
+        report = {"tag": "cats", "at": "2026-11-21T02:24:00Z", "posts": 2, "receipts": 2, "unchecked": 0, "owners": [{"owner": "https://a.example", "posts": 0, "error": "busy"}]}
+        self.server.answers = {"/audit?tag=cats": {**report, "findings": []}}
+        self.assertIn("nothing is missing", self.run_it("audit", "cats"))
+        words = "no owner of cats said what it has of 2 posts"
+        self.server.answers = {"/audit?tag=cats": {**report, "findings": [{"kind": "unanswered", "owner": "", "uri": "", "words": words}]}}
+        said = self.run_it("audit", "cats", code=1)
+        self.assertIn(words, said)
+        self.assertNotIn("nothing is missing", said)
+
     def test_numbers_have_bounds_that_can_be_read(self):
         for arguments in (("fasp", "backfill", "social.example", "--posts", "0"), ("instance", "replay", "social.example", "cats", "--per-minute", "0")):
             self.assertLess(len(self.run_it(*arguments, code=2)), 300)

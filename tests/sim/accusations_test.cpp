@@ -67,6 +67,7 @@ class Accusations : public testing::Test {
     if (path == audit::Receipts::kPath && silent_.contains(node)) return json_answer({}, 503);
     if (path == audit::Receipts::kPath && shown_.contains(node))
       return json_answer({{"receipts", shown_.at(node)}});
+    if (path == audit::SignedTreeHeads::kPath && mute_.contains(node)) return json_answer({}, 503);
     if (path == audit::SignedTreeHeads::kPath && heads_.contains(node))
       return false_head(node, heads_.at(node), std::string(query_of(request.target)));
     return std::nullopt;
@@ -218,6 +219,7 @@ class Accusations : public testing::Test {
   }
 
   std::set<std::size_t> silent_;              // relays that do not show their receipts
+  std::set<std::size_t> mute_;                // storage owners that say nothing of what they have
   std::map<std::size_t, json::array> shown_;  // what a relay shows in place of its own
   std::map<std::size_t, FalseHead> heads_;    // what a storage owner says
   const crypto::PrivateKey throw_away_ = crypto::PrivateKey::ed25519_from_seed(std::string(32, 'x'));
@@ -229,6 +231,16 @@ class Accusations : public testing::Test {
   std::vector<Told> posts_;
   json::object last_;
 };
+
+TEST_F(Accusations, ThatNoOwnerOfAPartAnswersIsSaidAndHeldAgainstNobody) {
+  mute_ = {stores_.begin() + 1, stores_.end()};
+  EXPECT_EQ(audit(), Accused()) << "one answers";
+  mute_.insert(stores_.front());
+  EXPECT_EQ(audit(), (Accused{{"unanswered", {""}}}));
+  mute_.clear();
+  world_.loop.run_for(std::chrono::minutes(11));  // who does not answer is left alone for a while
+  EXPECT_EQ(audit(), Accused());
+}
 
 TEST_F(Accusations, OfHonestNodesNobodyIsNamed) {
   EXPECT_EQ(audit(), Accused());
