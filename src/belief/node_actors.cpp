@@ -10,7 +10,7 @@
 
 namespace tagring::belief {
 
-Task<std::vector<bool>> NodeActors::may_be_nodes(
+Task<std::vector<bool>> NodeActors::are_nodes(
     std::vector<std::pair<std::string, std::string>> actors_and_inboxes) {
   std::map<std::pair<std::string, std::string>, bool> verdicts;
   for (const auto& pair : actors_and_inboxes) verdicts.emplace(pair, false);
@@ -43,13 +43,17 @@ Task<bool> NodeActors::look(std::string actor, std::string inbox) {
     };
     const Result<std::string> body = co_await client_.fetch_body(actor, may_ask_more);
     if (refused) co_return false;
-    if (!body && is_unanswered(body.error())) co_return true;
     const auto document = body ? fediverse::parse_actor(*body, actor) : std::unexpected(body.error());
     const bool is_node = document && document->is_node;
     if (is_node) budget_.give_back(budget::Resource::kChecks, spender, requests);
     Known found{{}, clock_.now() + (is_node ? kRemembered : kNoneRemembered)};
-    if (is_node) found.inboxes = {document->inbox, document->delivery_inbox()};
-    make_room(known_, kRememberedMax);
+    known = known_.find(actor);
+    if (is_node) {
+      found.inboxes = {document->inbox, document->delivery_inbox()};
+    } else if (!body && is_unanswered(body.error()) && known != known_.end()) {
+      found.inboxes = known->second.inboxes;
+    }
+    if (known == known_.end()) make_room(known_, kRememberedMax);
     known = known_.insert_or_assign(actor, std::move(found)).first;
   }
   co_return std::ranges::find(known->second.inboxes, inbox) != known->second.inboxes.end();

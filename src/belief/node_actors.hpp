@@ -18,10 +18,11 @@ class NodeActors {
   NodeActors(budget::Manager& budget, federation::SignedClient& client, const Runtime& runtime)
       : budget_(budget), client_(client), clock_(runtime.clock) {}
 
-  // Of these actors, each with its inbox, who may be a node: its own document says so, or its server does not
-  // answer now, which is what nodes do that are to get their posts later. Each is asked once in a while, in
-  // parallel.
-  [[nodiscard]] Task<std::vector<bool>> may_be_nodes(
+  // Of these actors, each with its inbox, who is a node: its own document says so. Of one that does not
+  // answer now what it said before holds, as far as that is remembered; of one that never said anything
+  // nothing is believed, or a list could aim at whoever is down. (A node that was away follows its owners by
+  // itself.) Each is asked once in a while, in parallel.
+  [[nodiscard]] Task<std::vector<bool>> are_nodes(
       std::vector<std::pair<std::string, std::string>> actors_and_inboxes);
 
  private:

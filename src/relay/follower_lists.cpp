@@ -75,7 +75,7 @@ FollowerLists::Changes FollowerLists::changes(const Tag& tag, const List& list) 
 Task<Result<void>> FollowerLists::add(std::vector<delivery::Follower> followers) {
   std::vector<std::pair<std::string, std::string>> named;
   for (const delivery::Follower& follower : followers) named.emplace_back(follower.actor, follower.inbox);
-  const std::vector<bool> nodes = co_await node_actors_.may_be_nodes(std::move(named));
+  const std::vector<bool> nodes = co_await node_actors_.are_nodes(std::move(named));
   std::vector<delivery::Follower> believed;
   for (std::size_t i = 0; i < followers.size(); ++i) {
     if (!nodes[i]) continue;

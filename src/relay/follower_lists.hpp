@@ -68,7 +68,7 @@ class FollowerLists {
     std::vector<std::string> inboxes;  // theirs
   };
   [[nodiscard]] Changes changes(const Tag& tag, const List& list) const;
-  // Those that may be nodes. Durable when it completes.
+  // Those that are nodes. Durable when it completes.
   [[nodiscard]] Task<Result<void>> add(std::vector<delivery::Follower> followers);
   [[nodiscard]] Task<Result<void>> remove(Pairs gone);
 

@@ -43,6 +43,14 @@ class KindsTest : public RoleTest {
     return run(stores->history.page(partition, {}, 100))->entries;
   }
 
+  void serve_node(const std::string& actor, const std::string& inbox) {
+    servers.documents[actor] = json::serialize(json::object{{"id", actor},
+                                                            {"type", "Application"},
+                                                            {"preferredUsername", "n"},
+                                                            {"inbox", inbox},
+                                                            {"tagring", 1}});
+  }
+
   // Votes count for a host at which something was seen.
   void look_at_a_post_of_a() {
     const std::string uri = "https://a.example/0";
@@ -352,9 +360,10 @@ TEST(Entries, ARemovalThatWasOnlyHeardIsReadAsSuch) {
 TEST_F(KindsTest, WhomTheNewOwnerFollowedItselfIsNoFollower) {
   redundancy::RelayHints relays{2, clock, [](const Tag&) {}};
   relay::RelayPlaces places{*rings, relays, identity.origin(), budget};
-  belief::NodeActors nodes{budget, client, runtime};
+  belief::NodeActors nodes{budget, speaker, runtime};
   relay::FollowerLists lists{stores->relay, followers, places, identity, nodes, clock};
-  web.statuses["https://other.example/actor"] = 503;  // is away, and will come back
+  serve_node("https://other.example/actor", "https://other.example/inbox");
+  servers.refusals["https://victim.example/actor"] = 503;  // is down, and follows nothing
   FollowersKind kind(stores->relay, lists, *rings, 2);
   const auto item = [](const std::string& host, const char* tag = "cats") {
     return json::object{{"tag", tag},
@@ -363,11 +372,13 @@ TEST_F(KindsTest, WhomTheNewOwnerFollowedItselfIsNoFollower) {
                         {"follow_id", "https://" + host + "/follows/1"}};
   };
   Request next = request(kCats);
-  ASSERT_TRUE(run(kind.absorb(&next, kFrom, {item("n2.example"), item("other.example")})));
+  ASSERT_TRUE(
+      run(kind.absorb(&next, kFrom, {item("n2.example"), item("other.example"), item("victim.example")})));
+  EXPECT_FALSE(followers.follows("cats"_tag, "https://victim.example/actor"));
   EXPECT_FALSE(followers.follows("cats"_tag, "https://n2.example/actor"));
   EXPECT_TRUE(followers.follows("cats"_tag, "https://other.example/actor"));
-  EXPECT_EQ(next.after, "https://other.example/actor");
-  EXPECT_THAT(run(kind.absorb(&next, kFrom, {item("other.example")})), IsInvalid()) << "the same page again";
+  EXPECT_EQ(next.after, "https://victim.example/actor");
+  EXPECT_THAT(run(kind.absorb(&next, kFrom, {item("victim.example")})), IsInvalid()) << "the same page again";
   EXPECT_THAT(run(kind.absorb(&next, kFrom, {item("n3.example")})), IsInvalid()) << "an earlier one";
   EXPECT_FALSE(run(kind.absorb(&next, kFrom, {item("other.example", "Cats")}))) << "not canonical";
 }
@@ -375,7 +386,7 @@ TEST_F(KindsTest, WhomTheNewOwnerFollowedItselfIsNoFollower) {
 TEST_F(KindsTest, WhatAFollowWasCalledIsNotTakenFromOthers) {
   redundancy::RelayHints relays{2, clock, [](const Tag&) {}};
   relay::RelayPlaces places{*rings, relays, identity.origin(), budget};
-  belief::NodeActors nodes{budget, client, runtime};
+  belief::NodeActors nodes{budget, speaker, runtime};
   relay::FollowerLists lists{stores->relay, followers, places, identity, nodes, clock};
   FollowersKind kind(stores->relay, lists, *rings, 2);
   const auto item = [](const std::string& actor, const std::string& inbox) {
@@ -385,14 +396,14 @@ TEST_F(KindsTest, WhatAFollowWasCalledIsNotTakenFromOthers) {
                         {"follow_id", std::string(1, '\0') + std::string(600'000, 'x')}};
   };
   const std::string other = "https://other.example/actor";
-  web.statuses[other] = 503;
+  serve_node(other, "https://other.example/inbox");
   Request next = request(kCats);
   ASSERT_TRUE(run(kind.absorb(&next, kFrom, {item(other, "https://other.example/inbox")})));
   EXPECT_TRUE(followers.follows("cats"_tag, other));
   const json::object page = run(kind.page(request(kCats))).value();
   EXPECT_THAT(json::text_of(page.at("items").at(0).as_object(), "follow_id"), StartsWith(identity.origin()));
   const std::string longer = "https://other.example/" + std::string(fediverse::kSharedIdSizeMax, 'x');
-  web.statuses[longer] = 503;
+  serve_node(longer, "https://other.example/inbox");
   ASSERT_TRUE(run(kind.absorb(&next, kFrom, {item(longer, "https://other.example/inbox")})));
   EXPECT_FALSE(followers.follows("cats"_tag, longer));
 }
