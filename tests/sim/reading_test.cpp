@@ -170,7 +170,11 @@ TEST_F(Reading, WhatOneOwnerInventsHidesNothingThatIsAtTheSameServer) {
     std::ranges::move(inventions_of(server + "/a", 1), std::back_inserter(entries));
     return entries;
   };
-  const std::uint64_t fetched = world->fetches().at(kPublisher);
+  const auto fetches = [&] {
+    const auto known = world->fetches().find(kPublisher);
+    return known == world->fetches().end() ? 0 : known->second;
+  };
+  const std::uint64_t fetched = fetches();
   const std::set<std::size_t> stores = sim::owners_of(*world, {kCats}).at(kCats).stores;
   for (const std::size_t i : stores) {
     liars = {i};
@@ -178,11 +182,11 @@ TEST_F(Reading, WhatOneOwnerInventsHidesNothingThatIsAtTheSameServer) {
       const auto read = world->history(reader, kCats, 40);
       ASSERT_TRUE(read);
       if (!liars.contains(reader)) {
-        EXPECT_EQ(*read, truth) << "node " << i << " lies to node " << reader;
+        EXPECT_EQ(uris_of(*read), uris_of(truth)) << "node " << i << " lies to node " << reader;
       }
     }
   }
-  EXPECT_GT(world->fetches().at(kPublisher), fetched + kMachines / 2);
+  EXPECT_GT(fetches(), fetched + kMachines / 2);
 }
 
 }  // namespace
