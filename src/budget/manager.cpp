@@ -64,7 +64,7 @@ Budgets default_budgets() {
           Limit{0, 200, 400, kMinute / 6},                       // arrivals
           Limit{128, 16, 32, {}},                                // handshakes
           Limit{10, 0, 0, std::chrono::milliseconds(20)},        // begun: strangers have 400 a second
-          Limit{64U << 20U, 8U << 20U, 16U << 20U, {}},          // bodies
+          Limit{56U << 20U, 8U << 20U, 16U << 20U, {}},          // bodies
           Limit{12'000'000, 3'000'000, 5'000'000, kMinute / 6},  // loop: strangers have 9 s of 10
           Limit{8'000'000, 3'000'000, 5'000'000, kMinute / 6},   // database: 6 s of 10
           Limit{300'000, 300, 1'200, 5 * kMinute},               // reads; 300 is Mastodon's own limit
