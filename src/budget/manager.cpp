@@ -175,9 +175,10 @@ const Manager::Use* Manager::obstacle(Resource resource, const Spender& spender,
   if (const Use* use = full_for_asker(spender.each, limit.each * factor)) return use;
   if (const Use* use = full_for_asker(spender.group, limit.group * factor)) return use;
   if (exceeds(account.all, limit.total)) return &account.all;
+  if (reserved) return nullptr;
   const bool is_taken =
       exceeds(account.strangers, strangers_part(limit)) || has_had_more(resource, spender, amount);
-  return !reserved && is_taken ? &account.strangers : nullptr;
+  return is_taken ? &account.strangers : nullptr;
 }
 
 bool Manager::has_had_more(Resource resource, const Spender& spender, std::uint64_t amount) const {
@@ -350,7 +351,7 @@ json::object Manager::status() const {
     const Limit& limit = budgets_.at(i);
     json::object one = {{"used", now}, {"total", limit.total}, {"each", limit.each}};
     if (limit.group != 0) one["group"] = limit.group;
-    if (limit.window != Duration::zero()) one["seconds"] = limit.window / std::chrono::seconds(1);
+    if (limit.window != Duration::zero()) one["milliseconds"] = limit.window / std::chrono::milliseconds(1);
     one["refused"] = accounts_.at(i).refused;
     one["remembered"] = accounts_.at(i).each.size();
     all[kNames.at(i)] = std::move(one);

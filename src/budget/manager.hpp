@@ -137,8 +137,8 @@ class Manager {
   };
   void set_neighbours(const std::vector<Neighbour>& neighbours);
 
-  // {"connections": {"used", "total", "each", "group", "refused", "remembered"}, …}: the last is how many
-  // addresses or hosts are in memory.
+  // {"connections": {"used", "total", "each", "group", "milliseconds", "refused", "remembered"}, …}: after
+  // how long what is spent comes back, if it is not held; and how many addresses or hosts are in memory.
   [[nodiscard]] json::object status() const;
 
  private:

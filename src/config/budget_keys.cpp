@@ -1,6 +1,7 @@
 #include "config/budget_keys.hpp"
 
 #include <string_view>
+#include <utility>
 
 namespace tagring::config {
 namespace {
@@ -110,6 +111,16 @@ std::map<std::string, std::uint64_t*> budget_keys(budget::Budgets& budgets) {
     keys.emplace("budget." + std::string(key.name),
                  &(budgets.at(static_cast<std::size_t>(key.resource)).*key.limit));
   return keys;
+}
+
+std::string_view word_on_gone_key(std::string_view key) {
+  static constexpr std::pair<std::string_view, std::string_view> kGone[] = {
+      {"budget.arrivals",
+       "there is no such key any more, take it out; budget.handshakes_in_20_ms has taken its place "
+       "(docs/config.md)"}};
+  for (const auto& [name, word] : kGone)
+    if (name == key) return word;
+  return {};
 }
 
 }  // namespace tagring::config

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 
 #include "budget/manager.hpp"
 
@@ -11,5 +12,8 @@ namespace tagring::config {
 
 // "budget.connections" and so on → where it stands in `budgets`, as long as that lives.
 std::map<std::string, std::uint64_t*> budget_keys(budget::Budgets& budgets);
+
+// What to tell who sets a key that older versions had; empty if none was called so.
+[[nodiscard]] std::string_view word_on_gone_key(std::string_view key);
 
 }  // namespace tagring::config

@@ -301,6 +301,7 @@ std::unexpected<Error> at_line_of(const toml::node& of, Error error) {
 }
 
 std::unexpected<Error> unknown_key(const std::string& key, const std::map<std::string, Reader>& known) {
+  if (const std::string_view word = word_on_gone_key(key); !word.empty()) return bad(key, std::string(word));
   std::vector<std::string> keys;
   for (const auto& [name, reader] : known) keys.push_back(name);
   const std::string meant = did_you_mean(key, keys);

@@ -3,13 +3,13 @@
 import contextlib
 import random
 import sys
-import threading
 import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "demo"))
 from network import Failure, at_once, origin_host  # noqa: E402
 from rest import unsettled  # noqa: E402
+from workers import Workers  # noqa: E402
 
 TAGS = ["caturday", "photography", "music", "haiku", "bread", "rain"]
 ORIGINS, WRITERS = 4, 2  # at each
@@ -18,33 +18,16 @@ READERS = 2
 BUDGET = "[budget]\nchecks_per_host = 600\nchecks_per_domain = 600\n"
 
 
-class Clients:
+class Clients(Workers):
     """What they do while it is entered goes into the history. A client that does not get on with its work ends the test."""
 
     def __init__(self, network, history, seed, subscribers):
+        super().__init__()
         self.network, self.history, self.subscribers = network, history, subscribers
         works = [(self.write, i, origin) for origin in range(ORIGINS) for i in range(WRITERS)]
         works += [(self.read, i) for i in range(READERS)] + [(self.follow, i) for i in subscribers]
-        self.threads = [threading.Thread(target=self._work, args=(random.Random(f"{seed} {number}"), *work)) for number, work in enumerate(works)]
+        self.works = [(work, random.Random(f"{seed} {number}"), *arguments) for number, (work, *arguments) in enumerate(works)]
         self.number = 0
-        self.over = threading.Event()
-        self.failures = []
-
-    def __enter__(self):
-        for thread in self.threads:
-            thread.start()
-        return self
-
-    def __exit__(self, *_):
-        self.over.set()
-        for thread in self.threads:
-            thread.join()
-
-    def _work(self, rng, work, *arguments):
-        try:
-            work(rng, *arguments)
-        except Exception as failure:  # of the test: told at its end
-            self.failures.append(f"a client gave up: {failure!r}")
 
     def write(self, rng, i, origin):
         """One author's posts, one after the other; what was acknowledged may be changed, once more each time."""

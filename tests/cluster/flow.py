@@ -14,6 +14,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "demo"))
 import verdicts  # noqa: E402
 from histories import Checker, History  # noqa: E402
 from network import Failure, node_host, origin_host, wait_for  # noqa: E402
+from workers import Workers  # noqa: E402
 
 NODES, ORIGINS = 3, 3
 TWICE, READER = 0, 1  # the node of several processes, and a subscriber beside it
@@ -28,17 +29,18 @@ EACH_FRONT_GETS_POSTS = ["--requests", "10"]  # of origins, for a node of severa
 SEEN = 10  # times by each neighbour in all its places
 
 
-class Flow:
+class Flow(Workers):
     """From entering it to leaving it, posts at two instances. `faults` are noted in it, since they explain what is sent again."""
 
     def __init__(self, network):
+        super().__init__()
         self.network, self.history = network, History()
         self.lock = threading.Lock()
         self.number, self.on_their_way = 0, 0
         self.posts, self.faults = [], []
         self.times = []  # when the node of several processes acknowledged, by time.monotonic()
         self.looks = []  # verdicts.places
-        self.failures = []  # of the threads below
+        self.works = [(self._write, i) for i, writers in WRITERS.items() for _ in range(writers)] + [(self._look,), (self._read,)]
         self.own, self.own_key = self.own_places(), self.key()
         self._follow()
 
@@ -58,25 +60,6 @@ class Flow:
         """[(when, activity)] in the inboxes there."""
         entries = self.network.control("origins", f"/received?domain={origin_host(origin)}")
         return [(datetime.fromisoformat(entry["at"]).timestamp(), entry["activity"]) for entry in entries]
-
-    def __enter__(self):
-        self.over = threading.Event()
-        works = [(self._write, i) for i, writers in WRITERS.items() for _ in range(writers)] + [(self._look,), (self._read,)]
-        self.threads = [threading.Thread(target=self._work, args=work, daemon=True) for work in works]
-        for thread in self.threads:
-            thread.start()
-        return self
-
-    def __exit__(self, *_):
-        self.over.set()
-        for thread in self.threads:
-            thread.join()
-
-    def _work(self, work, *arguments):
-        try:
-            work(*arguments)
-        except Exception as failure:  # of the test: told at its end
-            self.failures.append(f"the flow gave up: {failure!r}")
 
     # --- posts -----------------------------------------------------------------------------------------------
 

@@ -73,6 +73,14 @@ class ReadingTheFeed : public RoleTest {
     last_event = events.back();
     return accepted.back().feed_seq;
   }
+  // Under #dogs, whom more follow there; not under #cats.
+  void announce_under_one_of_two() {
+    for (const auto* who : {"alice", "bob"}) follow("dogs"_tag, kSharedInbox, Via::kBoost, who);
+    follow("cats"_tag, kSharedInbox, Via::kBoost, "alice");
+    take(1, Op::kAdd, {"cats"_tag, "dogs"_tag});
+    loop.run_for(seconds(5));
+    ASSERT_THAT(web.posted_to(kSharedInbox), SizeIs(1)) << "under #dogs";
+  }
   void none_answers() {
     for (const std::string& inbox : {kNodeInbox, kOtherInbox, kSharedInbox}) web.statuses[inbox] = 503;
   }
@@ -199,11 +207,7 @@ TEST_F(ReadingTheFeed, ARestartBeforeItIsReadLosesNothingAndTellsNothingTwice) {
 
 // What is done with while the rest is read says nothing of the rest.
 TEST_F(ReadingTheFeed, NoInboxGetsPastWhatIsNotReadYet) {
-  for (const auto* who : {"alice", "bob"}) follow("dogs"_tag, kSharedInbox, Via::kBoost, who);
-  follow("cats"_tag, kSharedInbox, Via::kBoost, "alice");
-  take(1, Op::kAdd, {"cats"_tag, "dogs"_tag});
-  loop.run_for(seconds(5));
-  ASSERT_THAT(web.posted_to(kSharedInbox), SizeIs(1)) << "under #dogs";
+  announce_under_one_of_two();
   const std::uint64_t removed = take(1, Op::kRemove, {"cats"_tag});
   loop.run_for(seconds(5));
   none_answers();
@@ -219,11 +223,7 @@ TEST_F(ReadingTheFeed, NoInboxGetsPastWhatIsNotReadYet) {
 
 // Of what was held, too, the first says nothing of the rest.
 TEST_F(ReadingTheFeed, NorPastWhatCameMeanwhile) {
-  for (const auto* who : {"alice", "bob"}) follow("dogs"_tag, kSharedInbox, Via::kBoost, who);
-  follow("cats"_tag, kSharedInbox, Via::kBoost, "alice");
-  take(1, Op::kAdd, {"cats"_tag, "dogs"_tag});
-  loop.run_for(seconds(5));
-  ASSERT_THAT(web.posted_to(kSharedInbox), SizeIs(1)) << "under #dogs";
+  announce_under_one_of_two();
   restart();
   none_answers();
   take(1, Op::kRemove, {"cats"_tag});  // which concerns nobody

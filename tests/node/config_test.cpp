@@ -201,6 +201,10 @@ TEST(Config, EachLimitOfEachBudgetHasOneKey) {
 
 TEST(Config, RefusesUnknownKeys) {
   EXPECT_EQ(refusal(with("node", "hots", "\"x\"")), "node.hots: unknown key, did you mean \"node.host\"?");
+  EXPECT_EQ(
+      refusal(with("budget", "arrivals", "5000")),
+      "budget.arrivals: there is no such key any more, take it out; budget.handshakes_in_20_ms has taken "
+      "its place (docs/config.md)");
   EXPECT_EQ(refusal(with("web", "port", "80")),
             "web.port: unknown key; see docs/config.md for those that exist");
   EXPECT_EQ(refusal(with("publish", "instance", "[]")),
