@@ -377,9 +377,9 @@ Task<Result<std::vector<OutboxEntry>>> SqliteRelayStore::outbox(std::uint64_t af
 }
 
 Task<Result<std::vector<OutboxEntry>>> SqliteRelayStore::owe(Ring ring, std::vector<TagEvent> events,
-                                                             unsigned replicas) {
+                                                             std::uint32_t replicas) {
   std::vector<OutboxEntry> owed;
-  for (TagEvent& event : events) owed.push_back({0, ring, std::move(event), all_replicas(replicas)});
+  for (TagEvent& event : events) owed.push_back({0, ring, std::move(event), replicas});
   return database_.write([owed = std::move(owed)](Connection& db) { return number_and_insert(db, owed); });
 }
 

@@ -59,7 +59,7 @@ class SqliteRelayStore : public delivery::Store, public federation::LetterStore 
 
   Task<Result<std::vector<delivery::OutboxEntry>>> outbox(std::uint64_t after, std::size_t limit) override;
   Task<Result<std::vector<delivery::OutboxEntry>>> owe(Ring ring, std::vector<delivery::TagEvent> events,
-                                                       unsigned replicas) override;
+                                                       std::uint32_t replicas) override;
   Task<Result<void>> acknowledge(std::map<std::uint64_t, std::uint32_t> replicas_done) override;
 
   Task<Result<std::vector<Accepted>>> accept(std::vector<delivery::TagEvent> events,

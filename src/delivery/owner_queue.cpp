@@ -48,6 +48,12 @@ queues::QueueOptions routing_options(queues::QueueOptions options) {
   return options;
 }
 
+// Owners go by the versions of what they are told, not by its order.
+queues::QueueOptions sending_options(queues::QueueOptions options) {
+  options.puts_aside = true;
+  return options;
+}
+
 }  // namespace
 
 OwnerQueue::OwnerQueue(Options options, Store& store, OwnerPlaces places, federation::SignedClient& client,
@@ -64,7 +70,7 @@ OwnerQueue::OwnerQueue(Options options, Store& store, OwnerPlaces places, federa
       routing_(
           runtime.clock, runtime.executor, rng_.fork("routing"), routing_options(options.lanes),
           {[this](std::string shard, Items items) { return route(std::move(shard), std::move(items)); }}),
-      sending_(runtime.clock, runtime.executor, rng_.fork("sending"), options.lanes,
+      sending_(runtime.clock, runtime.executor, rng_.fork("sending"), sending_options(options.lanes),
                {[this](std::string to, Items items) { return send(std::move(to), std::move(items)); },
                 [](const Item& item) { return weight(item.pending->entry.event); }}),
       tasks_(runtime.executor) {}
@@ -110,7 +116,7 @@ Task<Result<void>> OwnerQueue::publish(PublishedPost post) {
 }
 
 std::uint32_t OwnerQueue::owed(const OutboxEntry& entry) const {
-  return entry.replicas_left & ((1U << places_.copies(entry.ring)) - 1);
+  return entry.replicas_left & all_copies(entry.ring);
 }
 
 void OwnerQueue::add(OutboxEntry entry) {
@@ -275,8 +281,10 @@ RelayNews OwnerQueue::news_about(Ring ring, const std::vector<TagEvent>& events)
   return news;
 }
 
-Task<Result<void>> OwnerQueue::reassign(Ring ring, std::vector<TagEvent> events) {
-  CO_TRY(std::vector<OutboxEntry> owed, co_await store_.owe(ring, std::move(events), places_.copies(ring)));
+Task<Result<void>> OwnerQueue::reassign(Ring ring, std::vector<TagEvent> events,
+                                        std::optional<unsigned> copy) {
+  const std::uint32_t copies = copy ? 1U << *copy : all_copies(ring);
+  CO_TRY(std::vector<OutboxEntry> owed, co_await store_.owe(ring, std::move(events), copies));
   for (OutboxEntry& entry : owed) add(std::move(entry));
   co_return Result<void>();
 }
@@ -354,7 +362,7 @@ Task<void> OwnerQueue::acknowledge(std::string origin, Items taken, Items* again
   // Bits beyond those of the ring are of a time when the network kept more replicas.
   for (auto& [seq, bits] : done) {
     const auto it = pending_.find(seq);
-    if (it != pending_.end()) bits |= ~((1U << places_.copies(it->second->entry.ring)) - 1);
+    if (it != pending_.end()) bits |= ~all_copies(it->second->entry.ring);
   }
   const Result<void> saved = co_await store_.acknowledge(done);
   if (!saved) {

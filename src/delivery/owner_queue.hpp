@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,12 +35,14 @@ class OwnerQueue {
   [[nodiscard]] Task<Result<void>> publish(PublishedPost post);
   [[nodiscard]] std::uint64_t published() const { return published_; }
   [[nodiscard]] Store& store() { return store_; }  // of what is published
-  // Of the replicas that there are, those that it is owed to; none if the network keeps fewer than it did
+  // Of the copies that there are, those that it is owed to; none if the network keeps fewer than it did
   // when that was written.
   [[nodiscard]] std::uint32_t owed(const OutboxEntry& entry) const;
   void add(OutboxEntry entry);
-  // Owes events to the present owners of their tags, whoever had them before. Durable when it completes.
-  [[nodiscard]] Task<Result<void>> reassign(Ring ring, std::vector<TagEvent> events);
+  // Owes events to the present owners of their tags, whoever had them before, or to those who keep that copy.
+  // Durable when it completes.
+  [[nodiscard]] Task<Result<void>> reassign(Ring ring, std::vector<TagEvent> events,
+                                            std::optional<unsigned> copy = std::nullopt);
   [[nodiscard]] Task<void> stop();
 
   [[nodiscard]] std::size_t size() const { return pending_.size(); }
@@ -65,6 +68,7 @@ class OwnerQueue {
   };
   using Items = std::vector<Item>;
 
+  [[nodiscard]] std::uint32_t all_copies(Ring ring) const { return (1U << places_.copies(ring)) - 1; }
   // Where the item belongs, as far as is known of the number of owners now.
   [[nodiscard]] RingId key(const Item& item) const;
   void find_way(Item item);

@@ -169,10 +169,10 @@ class Store {
 
   // Entries with a greater seq, oldest first.
   virtual Task<Result<std::vector<OutboxEntry>>> outbox(std::uint64_t after, std::size_t limit) = 0;
-  // Owes events to that many owners each on a ring, whatever was owed or sent before. Returns the new
-  // entries.
+  // Owes events to those owners each on a ring (OutboxEntry::replicas_left), whatever was owed or sent
+  // before. Returns the new entries.
   virtual Task<Result<std::vector<OutboxEntry>>> owe(Ring ring, std::vector<TagEvent> events,
-                                                     unsigned replicas) = 0;
+                                                     std::uint32_t replicas) = 0;
   // Clears bits of replicas_left; an entry without bits is gone. Unknown seqs are ignored.
   virtual Task<Result<void>> acknowledge(std::map<std::uint64_t, std::uint32_t> replicas_done) = 0;
 

@@ -74,10 +74,14 @@ void ReassignQueue::owe(Ring ring, const Segment& positions, Instant since) {
 Task<void> ReassignQueue::pay(Ring ring, Segment positions, Instant since) {
   const Instant later = clock_.now() + ReadSegments::kPatience;
   co_await clock_.sleep_until(later);
-  for (const Segment& keys : key_segments(positions, options_.replicas.at(ring))) {
+  const std::vector<Segment> segments = key_segments(positions, options_.replicas.at(ring));
+  for (std::size_t i = 0; i < segments.size(); ++i) {
+    const Segment keys = segments[i];
+    // Nobody else has lost a copy of the history there.
+    const auto copy = segments.size() > 1 ? std::optional(static_cast<unsigned>(i)) : std::nullopt;
     bool paid = ring == Ring::kStorage && reads_.has(keys, since);
     while (!paid) {
-      paid = co_await (ring == Ring::kRelay ? feed(keys) : history(keys));
+      paid = co_await (ring == Ring::kRelay ? feed(keys) : history(keys, copy));
       const Instant next = clock_.now() + ReadSegments::kPatience;
       if (!paid) co_await clock_.sleep_until(next);
     }
@@ -150,7 +154,7 @@ Task<bool> ReassignQueue::feed(Segment keys) {
   }
 }
 
-Task<bool> ReassignQueue::history(Segment keys) {
+Task<bool> ReassignQueue::history(Segment keys, std::optional<unsigned> copy) {
   std::optional<redundancy::Partition> last;
   std::optional<storage::HistoryCursor> after;
   for (;;) {
@@ -168,7 +172,7 @@ Task<bool> ReassignQueue::history(Segment keys) {
       events.push_back({entry.partition.tag, entry.removed ? delivery::Op::kRemove : delivery::Op::kAdd,
                         entry.uri, entry.author, entry.published, true, "", entry.changed});
     }
-    const Result<void> owed = co_await outbox_.reassign(Ring::kStorage, std::move(events));
+    const Result<void> owed = co_await outbox_.reassign(Ring::kStorage, std::move(events), copy);
     if (!owed) co_return false;
     co_await wait_for_outbox();
   }
@@ -176,7 +180,7 @@ Task<bool> ReassignQueue::history(Segment keys) {
 
 Task<bool> ReassignQueue::owe_partition(redundancy::Partition partition) {
   const RingId key = partition.key();
-  return history({key - RingId::power_of_two(0), key});
+  return history({key - RingId::power_of_two(0), key}, std::nullopt);
 }
 
 Task<void> ReassignQueue::wait_for_outbox() {

@@ -8,6 +8,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 
 #include "base/json.hpp"
 #include "base/ring_id.hpp"
@@ -56,7 +57,8 @@ class ReassignQueue {
  private:
   // False if the disk failed, and not all of it is owed.
   Task<bool> feed(Segment keys);
-  Task<bool> history(Segment keys);
+  // To the new owners of that copy, or to all.
+  Task<bool> history(Segment keys, std::optional<unsigned> copy);
   void owe(Ring ring, const Segment& positions, Instant since);
   Task<void> pay(Ring ring, Segment positions, Instant since);
   void read(std::string_view saved);

@@ -4,9 +4,10 @@
 // way, items gather, and the next request carries all of them. A destination that fails is tried again after
 // a randomised exponential backoff, with its items in order. One that takes a part of a batch does not fail:
 // it may have a limit, and the rest follows after the first wait. One that answers, but wants what it got
-// later, is asked again before long, and at once if there is something else for it. One whose host is heard
-// from is up, and is tried; one that asks for a pause gets it. After each request whoever waits for a place
-// (places.hpp) comes before one that has more.
+// later, is asked again before long, and at once if there is something else for it; where order does not
+// matter (QueueOptions::puts_aside), everything else goes before. One whose host is heard from is up, and is
+// tried; one that asks for a pause gets it. After each request whoever waits for a place (places.hpp) comes
+// before one that has more.
 //
 // Lanes hold no truth: what is in them is on disk, and comes back from there after a restart.
 #pragma once
@@ -39,6 +40,8 @@ struct QueueOptions {
       Duration::zero();  // random wait up to this before a request that follows another: more per request
   Backoff backoff;
   std::size_t singles_max = 128;  // requests of one item each that are under way (inbox_lanes.hpp)
+  // Nothing waits for what a destination that answers wants later, so that order is not kept.
+  bool puts_aside = false;
 };
 
 struct QueueStatus {
@@ -120,7 +123,7 @@ class DeliveryQueues {
     std::map<std::string, QueueStatus> result;
     for (const auto& [destination, lane] : lanes_) {
       QueueStatus& status = result[destination];
-      status.waiting = lane.items.size();
+      status.waiting = lane.items.size() + lane.aside.size();
       if (lane.failures == 0) continue;
       status.failures = lane.failures;
       status.reason = lane.reason;
@@ -136,6 +139,8 @@ class DeliveryQueues {
   struct Lane {
     std::string domain;  // of the destination
     std::deque<Item> items;
+    std::deque<Item> aside;  // QueueOptions::puts_aside
+    Instant aside_until;     // if there are any
     bool running = false;
     bool answers = false;
     std::shared_ptr<Alarm> alarm;  // while it waits for another try, and answers
@@ -185,6 +190,33 @@ class DeliveryQueues {
     return batch;
   }
 
+  // What must be tried again.
+  void keep(Lane& lane, std::vector<Item> again) {
+    if (lane.failures++ == 0) {
+      lane.failing_since = clock_.wall_now();
+      lane.failed_first = clock_.now();
+    }
+    size_ += again.size();
+    const bool is_put_aside = options_.puts_aside && lane.answers;
+    if (is_put_aside && lane.aside.empty())
+      lane.aside_until = clock_.now() + std::min(wait_of(lane), kAnswersLater);
+    std::deque<Item>& to = is_put_aside ? lane.aside : lane.items;
+    to.insert(is_put_aside ? to.end() : to.begin(), std::make_move_iterator(again.begin()),
+              std::make_move_iterator(again.end()));
+  }
+
+  void take_back_in_time(Lane& lane) {
+    if (lane.aside.empty() || clock_.now() < lane.aside_until) return;
+    lane.items.insert(lane.items.begin(), std::make_move_iterator(lane.aside.begin()),
+                      std::make_move_iterator(lane.aside.end()));
+    lane.aside.clear();
+  }
+
+  // After a failure.
+  Duration wait_of(const Lane& lane) {
+    return options_.backoff.wait(lane.failures, rng_, clock_.now() - lane.failed_first);
+  }
+
   // With a place, which goes back after each batch, to who waits for one.
   Task<void> run(std::string destination) {
     const std::string domain = lanes_[destination].domain;
@@ -197,29 +229,21 @@ class DeliveryQueues {
       std::vector<Item> again = co_await sender_.send(destination, std::move(batch));
       Lane& lane = lanes_[destination];  // the map may have changed while we waited
       if (again.size() < sent) lane.failures = 0;
-      if (again.empty()) {
-        if (lane.items.empty()) break;
-        release(domain);
-        if (options_.gather > Duration::zero()) {
-          const Instant next = clock_.now() + random_below(options_.gather + Duration(1));
-          co_await clock_.sleep_until(next);
-        }
-      } else {
-        size_ += again.size();
-        lane.items.insert(lane.items.begin(), std::make_move_iterator(again.begin()),
-                          std::make_move_iterator(again.end()));
-        if (lane.failures == 0) {
-          lane.failing_since = clock_.wall_now();
-          lane.failed_first = clock_.now();
-        }
-        const Duration wait = options_.backoff.wait(++lane.failures, rng_, clock_.now() - lane.failed_first);
-        release(domain);
-        if (lane.answers) {
-          co_await wait_for_more(destination, std::min(wait, kAnswersLater));
-        } else {
-          co_await wait_to_try(destination, wait, begun);
-        }
+      const bool failed = !again.empty();
+      if (failed) keep(lane, std::move(again));
+      if (lane.items.empty() && lane.aside.empty()) break;
+      release(domain);
+      if (failed && !lane.answers) {
+        co_await wait_to_try(destination, wait_of(lane), begun);
+      } else if (failed && !options_.puts_aside) {
+        co_await wait_for_more(destination, std::min(wait_of(lane), kAnswersLater));
+      } else if (lane.items.empty()) {
+        co_await wait_or_ring(destination, lane.aside_until);
+      } else if (options_.gather > Duration::zero()) {
+        const Instant next = clock_.now() + random_below(options_.gather + Duration(1));
+        co_await clock_.sleep_until(next);
       }
+      take_back_in_time(lanes_[destination]);
       if (!places_.take(domain, destination)) co_return;
       if (lanes_[destination].items.empty()) break;
     }
@@ -256,9 +280,13 @@ class DeliveryQueues {
     const Instant soonest = std::min(next, clock_.now() + options_.backoff.first);
     co_await clock_.sleep_until(soonest);
     if (lanes_[destination].items.size() > before) co_return;
+    co_await wait_or_ring(destination, next);
+  }
+
+  Task<void> wait_or_ring(std::string destination, Instant until) {
     const auto alarm = std::make_shared<Alarm>(clock_, executor_);
     lanes_[destination].alarm = alarm;
-    co_await alarm->wait_until(next);
+    co_await alarm->wait_until(until);
     lanes_[destination].alarm = nullptr;
   }
 

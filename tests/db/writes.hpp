@@ -141,8 +141,8 @@ inline constexpr std::array kRelay = {
             return done(s.relay.save_look({of, moment(rng), 1}));
           }},
     Write{"drop_look", [](Stores& s, Rng& rng) { return done(s.relay.drop_look(author(rng))); }},
-    Write{"owe",
-          [](Stores& s, Rng& rng) { return done(s.relay.owe(Ring::kStorage, several(rng, 20, event), 3)); }},
+    Write{"owe", [](Stores& s,
+                    Rng& rng) { return done(s.relay.owe(Ring::kStorage, several(rng, 20, event), 0b111)); }},
     Write{"acknowledge",
           [](Stores& s, Rng& rng) {
             const std::uint64_t first = rng.below(60);

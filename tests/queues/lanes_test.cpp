@@ -46,6 +46,10 @@ class LanesTest : public testing::Test {
     if (!failing.contains(destination)) co_return Batch();
     lanes->blame(destination, destination + " is down");
     if (answering) lanes->answered(destination);
+    if (wanted_later) {
+      std::erase_if(batch, [this](int item) { return !wanted_later->contains(item); });
+      co_return batch;
+    }
     co_return Batch(batch.begin() + std::min<std::ptrdiff_t>(taken_of_failed, std::ssize(batch)),
                     batch.end());
   }
@@ -73,7 +77,8 @@ class LanesTest : public testing::Test {
   std::vector<Sent> sent;
   Duration takes{100};
   std::set<std::string> failing;
-  bool answering = false;              // they are not down, but want everything later
+  bool answering = false;                     // they are not down, but want everything later
+  std::optional<std::set<int>> wanted_later;  // or only that
   std::ptrdiff_t taken_of_failed = 0;  // items at the front of a failing batch that are taken all the same
   int under_way = 0;
   int most_under_way = 0;
@@ -216,6 +221,37 @@ TEST_F(LanesTest, NewItemsDoNotWaitForWhatADestinationWantsLater) {
     loop.run_for(Duration(10));
   }
   EXPECT_LE(sent.size(), after + 2) << "nor for each item";
+}
+
+// However small the batches are.
+TEST_F(LanesTest, NothingWaitsForWhatADestinationWantsLaterWhereOrderDoesNotMatter) {
+  takes = Duration(0);
+  failing = {"a"};
+  answering = true;
+  wanted_later = std::set{1, 2};
+  open({.batch_max = 1, .backoff = {}, .puts_aside = true});
+  for (int i = 1; i <= 9; ++i) lanes->push("a", i);
+  loop.run_for(Duration(0));
+  EXPECT_EQ(sent.size(), 9U);
+  EXPECT_EQ(lanes->size(), 2U);
+  EXPECT_EQ(lanes->status().at("a").waiting, 2U);
+  loop.run_for(std::chrono::minutes(10));
+  const std::size_t before = sent.size();
+  EXPECT_LT(before, 50U) << "they are not sent all the time";
+  lanes->push("a", 10);
+  loop.run_for(Duration(0));
+  EXPECT_EQ(sent.size(), before + 1) << "what is new is sent at once, and only that";
+  for (int i = 0; i < 600; ++i) {
+    loop.run_for(Duration(100));
+    lanes->push("a", 11 + i);
+  }
+  const auto again = std::ranges::count_if(sent.begin() + static_cast<std::ptrdiff_t>(before), sent.end(),
+                                           [](const Sent& one) { return one.batch == Batch{1}; });
+  EXPECT_GT(again, 0) << "what is wanted later does not wait until nothing else is sent";
+  wanted_later->clear();
+  loop.run_for(std::chrono::minutes(1));
+  EXPECT_TRUE(lanes->idle());
+  EXPECT_TRUE(lanes->status().empty());
 }
 
 TEST_F(LanesTest, WhoIsHeardFromIsTriedButNotAgainAndAgainWhileItOnlySpeaks) {
