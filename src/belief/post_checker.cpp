@@ -27,6 +27,10 @@ bool is_withdrawal(const TagEvent& event) { return event.op == Op::kRemove && !e
 
 }  // namespace
 
+Task<std::set<const TagEvent*>> PostChecker::Owner::known(std::vector<const TagEvent*> /*events*/) {
+  co_return std::set<const TagEvent*>();
+}
+
 PostChecker::PostChecker(Options options, const federation::Identity& identity,
                          const federation::Blocks& blocks, OriginChecker& origins, const Runtime& runtime)
     : options_(options),
@@ -77,9 +81,11 @@ Task<std::vector<TagEvent>> PostChecker::believable(Owner& owner, std::vector<Ta
   std::vector<Result<void>> verdicts;
   Relayed relayed;
   std::vector<const TagEvent*> witnessed;
+  std::vector<const TagEvent*> hearsay;
   for (const TagEvent& event : events) {
     verdicts.push_back(check_door(owner, event, sender));
     if (!verdicts.back() || sender == identity_.origin() || vouches(sender, event)) continue;
+    hearsay.push_back(&event);
     if (!relayed.contains(event.tag)) {
       const auto claim = claims.find(event.tag);
       const auto claimed = claim == claims.end() ? std::nullopt : std::optional(claim->second);
@@ -90,6 +96,8 @@ Task<std::vector<TagEvent>> PostChecker::believable(Owner& owner, std::vector<Ta
     witnesses_.note(event, sender, halves);
     witnessed.push_back(&event);
   }
+  const std::set<const TagEvent*> known = co_await owner.known(std::move(hearsay));
+  std::erase_if(witnessed, [&](const TagEvent* event) { return known.contains(event); });
   co_await await_witnesses(std::move(witnessed));
   std::vector<TagEvent> believed;
   std::size_t fetches = 0;
@@ -100,7 +108,7 @@ Task<std::vector<TagEvent>> PostChecker::believable(Owner& owner, std::vector<Ta
     if (verdict && !own && vouches(sender, event)) {
       sampled_.erase({event.tag, event.uri, event.op != Op::kRemove});
       if (owner.samples()) sample(event, sender);
-    } else if (verdict && !own) {
+    } else if (verdict && !own && !known.contains(&event)) {
       verdict = co_await check_truth(&event, sender, &fetches, owner.is_archive());
     }
     // Last, and with no wait between it and the write: ownership may change at any await.

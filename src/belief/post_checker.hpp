@@ -36,6 +36,8 @@ class PostChecker {
     // counts if another relay says the same. 0: none.
     [[nodiscard]] virtual Task<redundancy::RelayHalves> witness(
         Tag tag, std::string sender, std::optional<redundancy::RelayClaim> claim) = 0;
+    // Those that say nothing new: it has just that, and nobody has said otherwise since it was found true.
+    [[nodiscard]] virtual Task<std::set<const TagEvent*>> known(std::vector<const TagEvent*> events);
     // Somebody takes this node for an owner of the tag, and it is none.
     virtual void mistaken_for_owner(const Tag& tag, const std::string& host) = 0;
     // A share of what senders vouch for is fetched all the same.

@@ -64,6 +64,11 @@ class Disputes {
   // This node has it because somebody said so; it was not looked at yet, nor did this node sign for it since.
   [[nodiscard]] bool is_hearsay(const HistoryEntry& entry) const;
 
+  // It waits to be looked at: this node has only heard of it, or somebody says otherwise.
+  [[nodiscard]] bool is_open(const HistoryEntry& entry) const {
+    return open_.contains({entry.partition, entry.uri}) || entry.changed == kBeforeAll;
+  }
+
   struct Counters {
     std::uint64_t raised = 0;
     std::uint64_t corrected = 0;  // this node was wrong

@@ -2,6 +2,7 @@
 // ring.
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -41,11 +42,16 @@ class StorageOwner final : public belief::PostChecker::Owner {
   [[nodiscard]] Result<void> check_place(const delivery::TagEvent& event) const override;
   [[nodiscard]] Task<redundancy::RelayHalves> witness(Tag tag, std::string sender,
                                                       std::optional<redundancy::RelayClaim> claim) override;
+  [[nodiscard]] Task<std::set<const delivery::TagEvent*>> known(
+      std::vector<const delivery::TagEvent*> events) override;
   void mistaken_for_owner(const Tag& /*tag*/, const std::string& /*host*/) override {}
   [[nodiscard]] bool samples() const override { return false; }
   [[nodiscard]] bool is_archive() const override { return true; }
 
  private:
+  // Where it is kept here; nothing where it is not.
+  [[nodiscard]] std::vector<HistoryEntry> places(const delivery::TagEvent& event) const;
+
   HistoryStore& history_;
   KeptPartitions& kept_;
   StorageRedundancy& redundancy_;

@@ -124,6 +124,26 @@ TEST_F(ReceiptsTest, TheDateUnderWhichThePostIsKeptIsSigned) {
   EXPECT_EQ(differs[0].get_object().at("published").get_int64(), date().time_since_epoch().count());
 }
 
+// As whoever gives up a place does, though the new owner has all of it: else each change of the ring would
+// have the servers of all posts asked.
+TEST_F(ReceiptsTest, NobodyIsAskedAboutWhatAnyNodeSaysAndIsKeptJustSo) {
+  send("Add", "/storage", {post(1)});
+  const Author stranger = make_node_author("https://tags.stranger.test");
+  const auto say = [&](int number) {
+    const std::string body = batch_text("Add", stranger, origin + "/storage", {post(number)});
+    return json::parse_object(post_signed(body, stranger).body).value();
+  };
+  const auto requests = [&] {
+    return std::ranges::count_if(internet.calls, [&](const HttpCall& call) {
+      return call.url.origin() == "https://other.example" && call.url.path().starts_with("/p/");
+    });
+  };
+  EXPECT_TRUE(is_for(receipt_in(say(1)), {item(1)}));
+  EXPECT_EQ(requests(), 0);
+  EXPECT_FALSE(say(2).contains("receipt"));
+  EXPECT_GT(requests(), 0) << "what is not kept is looked at";
+}
+
 TEST_F(ReceiptsTest, AHeadIsLaterThanTheReceiptsBeforeIt) {
   const storage::Receipt receipt = receipt_in(send("Add", "/storage", {post(1)}));
   const Proven proven = prove(1);
