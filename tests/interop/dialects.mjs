@@ -95,7 +95,7 @@ const DIALECTS = {
     edits: false, // MappedSignatureToIdentityPlug: what another than its actor has signed is refused
     renotes: true, // SideEffects.handle_undoing
     successor: async (s, old, target) => await s.fetch(target), // Transmogrifier: get_or_fetch_by_ap_id
-    unfollows: false, // FollowingRelationship.move_following deletes it here
+    unfollows: true, // FollowingRelationship.move_following, in cb3e046: CommonAPI.unfollow
     followRelay: (s, relay) => litepub(s, { type: "Follow", actor: s.url("/relay"), object: relay, to: [relay], cc: [], bcc: [], state: "pending" }),
     undoRelay: (s, follow) => litepub(s, { type: "Undo", actor: follow.actor, object: bare(follow), to: [follow.object], cc: [] }),
     follow: (s, object) => litepub(s, { type: "Follow", actor: s.person, object, to: [object], cc: [AS_PUBLIC], bcc: [], state: "pending" }),
