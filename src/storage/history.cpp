@@ -75,6 +75,7 @@ HistoryPage merge_pages(const std::vector<HistoryPage>& replicas, std::size_t li
   HistoryPage result;
   for (const HistoryPage& page : replicas) {
     result.more = result.more || (page.more && !page.entries.empty());
+    result.disputed += page.disputed;
     for (const HistoryEntry& entry : page.entries) {
       if (horizon != nullptr && newer(*horizon, entry)) continue;
       merge(entry, &merged);
@@ -146,6 +147,7 @@ HistoryPage merge_newer_pages(const std::vector<HistoryPage>& replicas, std::siz
   HistoryPage result;
   for (const HistoryPage& page : replicas) {
     result.more = result.more || (page.more && !page.entries.empty());
+    result.disputed += page.disputed;
     for (const HistoryEntry& entry : page.entries) {
       if (horizon != nullptr && newer(entry, *horizon)) continue;
       merge(entry, &merged);

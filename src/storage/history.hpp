@@ -127,7 +127,8 @@ std::vector<HistoryDay> add_days(const std::vector<std::vector<HistoryDay>>& par
 // it and none has a later tombstone for it; tombstones are dropped unless `keep_removed`. Only entries that
 // every replica with more to say has reached are returned, so that nothing is skipped by the next cursor. At
 // most `limit`; perhaps none although there is more, when all that was reached is removed. Of entries that
-// differ the latest is taken, and of those of the same time the first replica's.
+// differ the latest is taken, and of those of the same time the first replica's. Posts that were disputed are
+// added up.
 HistoryPage merge_pages(const std::vector<HistoryPage>& replicas, std::size_t limit, bool keep_removed);
 
 // The same of pages that were read towards newer posts (HistoryStore::page_after): only entries that every

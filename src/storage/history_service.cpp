@@ -336,7 +336,6 @@ Task<Result<HistoryPage>> HistoryService::query(Tag tag, std::optional<HistoryCu
   const std::size_t clamped = wish.limit;
   CO_TRY(const std::vector<HistoryPage> pages, co_await ask_all(std::move(tag), std::move(wish)));
   HistoryPage merged = merge_pages(pages, clamped, /*keep_removed=*/false);
-  for (const HistoryPage& page : pages) merged.disputed += page.disputed;
   hide(merged);
   note_read(merged);
   co_return merged;

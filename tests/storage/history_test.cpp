@@ -120,6 +120,15 @@ TEST(MergePages, AReplicaThatClaimsMoreButShowsNothingHoldsNobodyUp) {
   EXPECT_FALSE(merged.more);
 }
 
+TEST(MergePages, AddUpWhatWasDisputedInEitherDirection) {
+  HistoryPage a{{entry(3, "x")}, false, {}};
+  HistoryPage b{{entry(2, "y")}, false, {}};
+  a.disputed = 2;
+  b.disputed = 1;
+  EXPECT_EQ(merge_pages({a, b}, 10, false).disputed, 3U);
+  EXPECT_EQ(merge_newer_pages({a, b}, 10).disputed, 3U);
+}
+
 // A replica as a sorted list.
 HistoryPage page_of(const std::vector<HistoryEntry>& replica, const std::optional<HistoryCursor>& cursor,
                     std::size_t limit) {
