@@ -34,6 +34,9 @@ std::unexpected<Error> bad(std::string_view key, std::string_view why) {
 
 constexpr std::size_t kFileMax = 1U << 20U;  // bytes
 constexpr std::int64_t kCapacityMax = std::int64_t{1} << 53;
+constexpr std::string_view kConnectionStrings =
+    "must be a connection string of PostgreSQL, such as \"postgresql://tagring@/tagring\" or "
+    "\"host=db.example.org dbname=tagring\"; leave it out to keep the node's database in node.data";
 // Each takes 1.6 ms of CPU, with RSA and TLS (tools/bench_cluster.py); and something else is to be done.
 constexpr std::uint32_t kDeliveriesOfACore = 500;
 
@@ -50,20 +53,17 @@ Reader text(std::string& out) {
 // It stands in pages, profiles and links as it is.
 constexpr std::string_view kNotInMail = "\"&'()<>,:;[]\\@%?#";
 
-bool is_mail_address(std::string_view text) {
+std::optional<std::string> mail_address(std::string_view text) {
   const std::size_t at = text.rfind('@');
-  if (at == std::string_view::npos || at == 0 || at > 64 || !is_host_name(text.substr(at + 1))) return false;
-  return std::ranges::none_of(text.substr(0, at),
-                              [](char c) { return c <= ' ' || c > '~' || kNotInMail.contains(c); });
+  if (at == std::string_view::npos || at == 0 || at > 64 || !is_host_name(text.substr(at + 1)))
+    return std::nullopt;
+  const bool is_odd = std::ranges::any_of(
+      text.substr(0, at), [](char c) { return c <= ' ' || c > '~' || kNotInMail.contains(c); });
+  return is_odd ? std::nullopt : std::optional(std::string(text));
 }
 
-Reader mail_address(std::string& out) {
-  return [&out](const toml::node& value, std::string_view key) -> Result<void> {
-    const std::string text = value.is_string() ? value.as_string()->get() : std::string();
-    if (!is_mail_address(text)) return bad(key, "must be an e-mail address, such as \"tags@example.org\"");
-    out = text;
-    return {};
-  };
+std::optional<std::string> connection_string(std::string_view text) {
+  return names_postgres(text) ? std::optional(std::string(text)) : std::nullopt;
 }
 
 Reader path(std::filesystem::path& out, std::filesystem::path directory) {
@@ -160,7 +160,7 @@ Reader networks(proxies::Networks& out) {
   };
 }
 
-// A word that `parse` makes something of; `shape` names those that there are.
+// A text that `parse` makes something of; `shape` says of which.
 template <class T>
 Reader word(T& out, std::optional<T> (*parse)(std::string_view), std::string_view shape) {
   return [&out, parse, shape](const toml::node& value, std::string_view key) -> Result<void> {
@@ -197,19 +197,6 @@ Reader database(std::string& host, std::string& dsn) {
   };
 }
 
-Reader connection_string(std::string& out) {
-  return [&out](const toml::node& value, std::string_view key) -> Result<void> {
-    const std::string text = value.is_string() ? value.as_string()->get() : std::string();
-    if (!names_postgres(text))
-      return bad(
-          key,
-          "must be a connection string of PostgreSQL, such as \"postgresql://tagring@/tagring\" or "
-          "\"host=db.example.org dbname=tagring\"; leave it out to keep the node's database in node.data");
-    out = text;
-    return {};
-  };
-}
-
 std::map<std::string, Reader> balance_readers(Config& config) {
   return {
       {"balance.enabled", flag(config.balance)},
@@ -230,7 +217,8 @@ std::map<std::string, Reader> balance_readers(Config& config) {
 std::map<std::string, Reader> readers(Config& config, const std::filesystem::path& directory) {
   std::map<std::string, Reader> all = {
       {"node.host", text(config.host)},
-      {"node.contact", mail_address(config.contact)},
+      {"node.contact",
+       word(config.contact, mail_address, "must be an e-mail address, such as \"tags@example.org\"")},
       {"node.moved_from", text(config.moved_from)},
       {"node.port", number(config.port, 1, 65535)},
       {"node.address", address(config.address)},
@@ -247,7 +235,7 @@ std::map<std::string, Reader> readers(Config& config, const std::filesystem::pat
       {"listen.proxy_protocol", flag(config.proxy_protocol)},
       {"metrics.address", address(config.metrics_address)},
       {"metrics.port", number(config.metrics_port, 1, 65535)},
-      {"database.postgres", connection_string(config.postgres)},
+      {"database.postgres", word(config.postgres, connection_string, kConnectionStrings)},
       {"database.standby", flag(config.standby)},
       {"ring.network", text(config.network)},
       {"ring.id_scheme", word(config.ids.scheme, ring::id_scheme_from,
