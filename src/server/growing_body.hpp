@@ -1,5 +1,5 @@
 // The body of a request, which takes no more memory than it has been given so far, however long it says that
-// it will be. Internal to server/.
+// it will be. Internal to server/, and to fuzz/.
 #pragma once
 
 #include <algorithm>
@@ -21,6 +21,10 @@ struct GrowingBody {
     std::string text;
     std::size_t room = 0;  // bytes that `text` may have, and takes
 
+    // How many these may be next: `first` at first, then twice as many as before, and `most` at most.
+    [[nodiscard]] std::uint64_t next_room(std::uint64_t first, std::uint64_t most) const {
+      return std::min(most, std::max<std::uint64_t>(first, 2 * room));
+    }
     // reserve() of what is there already would take twice as much as there was, which may be more.
     void give_room(std::size_t size) {
       std::string larger;

@@ -256,7 +256,7 @@ Task<bool> HttpSession::let_grow(SharedSession self, const Incoming* incoming, P
   GrowingBody::value_type& body = parser->get().body();
   const std::uint64_t most = service_->options.body_size_max;
   const std::uint64_t length = std::min(parser->content_length().value_or(most), most);
-  const std::uint64_t size = std::min(length, std::max<std::uint64_t>(kFirstOfBody, 2 * body.room));
+  const std::uint64_t size = body.next_room(kFirstOfBody, length);
   if (size <= body.room) co_return false;
   if (incoming->asker) {
     const std::shared_ptr<Connections> connections = service_->connections.lock();
