@@ -397,6 +397,7 @@ void Announcer::forget_left() {
     bool is_gone = inbox.left && clock_.now() - *inbox.left >= kForgetAfter;
     if (is_gone && !busy) busy = lanes();
     is_gone = is_gone && !busy->contains(destination);
+    if (is_gone) recent_ -= inbox.recent.size();
     entry = is_gone ? inboxes_.erase(entry) : std::next(entry);
   }
 }

@@ -264,6 +264,7 @@ class Announcer {
   SteadyDate date_;
   bool reaches_most_ = false;  // as of then
   std::size_t gathering_ = 0;
+  std::size_t recent_ = 0;              // Inbox::recent of all
   queues::DeliveryQueues<Item> lanes_;  // of nodes
   queues::BatchLanes<Item> fasp_;       // of FASP servers, by hashtag
   queues::InboxLanes<Item> people_;

@@ -11,7 +11,10 @@
 namespace tagring::delivery {
 namespace {
 
-constexpr std::size_t kRecentMax = 1'000;  // posts remembered for each inbox
+constexpr std::size_t kRecentMax = 1'000;  // posts remembered for each inbox, however many there are
+// And more where there is room: at an inbox that follows several hashtags, one of a post may come long after
+// the others. At a kilobyte each, or some.
+constexpr std::size_t kRecentInAll = 20'000;
 // Tags of one post come from several owners, a moment apart.
 constexpr Duration kGatherFor = std::chrono::milliseconds(100);
 // What has lost a hashtag may be gone altogether, as is heard under the others, from their owners.
@@ -41,6 +44,7 @@ Announcer::Told& Announcer::recall(const std::string& destination, Inbox& inbox,
   if (!inbox.recent.contains(event.uri)) {
     make_room(destination, inbox);
     inbox.order.push_back(event.uri);
+    ++recent_;
   }
   Told& told = inbox.recent[event.uri];
   told.under.insert_or_assign(event.tag, item);
@@ -237,7 +241,7 @@ void Announcer::take_back(const std::string& destination, Inbox& inbox, const It
 }
 
 void Announcer::make_room(const std::string& destination, Inbox& inbox) {
-  while (inbox.recent.size() >= kRecentMax && !inbox.order.empty()) {
+  while (inbox.recent.size() >= kRecentMax && recent_ >= kRecentInAll && !inbox.order.empty()) {
     const std::string oldest = std::move(inbox.order.front());
     inbox.order.pop_front();
     const auto told = inbox.recent.find(oldest);
@@ -245,6 +249,7 @@ void Announcer::make_room(const std::string& destination, Inbox& inbox) {
     told->second.again = 0;
     decide_if_gathering(destination, inbox, oldest);
     inbox.recent.erase(told);
+    --recent_;
   }
 }
 

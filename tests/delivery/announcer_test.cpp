@@ -232,6 +232,20 @@ TEST_F(AnnouncerTest, PeopleAreToldOfAPostOnce) {
   EXPECT_EQ(web.posted_to(kPeople).front().at("type"), "Announce");
 }
 
+// Its other hashtag comes from another owner, in a busy hour.
+TEST_F(AnnouncerTest, HoweverManyComeBeforeItsOtherHashtag) {
+  const std::string post = "https://author.example/1";
+  follow("cats"_tag, kPeople, Via::kBoost);
+  follow("dogs"_tag, kPeople, Via::kBoost);
+  enter(post, "cats"_tag);
+  for (int i = 0; i < 1'500; ++i) enter(fmt::format("https://other.example/{}", i), "cats"_tag);
+  loop.run_for(std::chrono::minutes(1));
+  EXPECT_THAT(web.posted_to(kPeople), SizeIs(1'501));
+  enter(post, "dogs"_tag);
+  loop.run_for(std::chrono::minutes(1));
+  EXPECT_THAT(web.posted_to(kPeople), SizeIs(1'501));
+}
+
 // GoToSocial has no shared inbox, and files a boost for all its people, whichever inbox it came to.
 class NoSharedInbox : public AnnouncerTest {
  protected:
