@@ -8,6 +8,7 @@
 #include "crypto/hash.hpp"
 #include "federation/authenticator.hpp"
 #include "fediverse/domain.hpp"
+#include "ring/contact.hpp"
 #include "signatures/fasp_signature.hpp"
 
 namespace tagring::fasp {
@@ -227,16 +228,16 @@ Task<Result<FaspServers::Asker>> FaspServers::authenticate(HttpRequest request) 
   if (named == servers_.end())
     co_return fail(ErrorCode::kDenied, "no server has that keyid; it may have been removed here");
   const std::string host = named->first;
-  std::vector<signatures::SignatureClaim> claims = {std::move(claim)};
-  auto job = [first = claims.front(), key = key_of(named->second)] { return signatures::verify(first, key); };
+  auto job = [claim, key = key_of(named->second)] { return signatures::verify(claim, key); };
   const bool genuine = co_await workers_.run(std::move(job));
   if (!genuine) co_return fail(ErrorCode::kDenied, "the signature does not fit the key of " + host);
   const FaspServer* still = find(host);
-  if (still == nullptr || still->id != claims.front().key_id)
+  if (still == nullptr || still->id != claim.key_id)
     co_return fail(ErrorCode::kDenied, "this server was removed here");
   hosts_.heard(host);
-  const bool again = request.method != "GET" && !replays_.insert(claims, clock_.wall_now());
-  co_return Asker{host, again, std::move(claims)};
+  std::vector<signatures::SeenSignature> seen = {{ring::domain_of(host), claim}};
+  const bool again = request.method != "GET" && !replays_.insert(seen, clock_.wall_now());
+  co_return Asker{host, again, std::move(seen)};
 }
 
 void FaspServers::sign(const std::string& host, HttpResponse& response) const {

@@ -59,14 +59,14 @@ class FaspServers {
   struct Asker {
     std::string host;
     bool again = false;  // the very request was received before
-    std::vector<signatures::SignatureClaim> claims = {};
+    std::vector<signatures::SeenSignature> seen = {};
   };
   // Which server signed the request. kDenied for everything else.
   [[nodiscard]] Task<Result<Asker>> authenticate(HttpRequest request);
   void sign(const std::string& host, HttpResponse& response) const;
   // As federation::Authenticator::answered.
   void answered(const Asker& asker, const HttpResponse& response) {
-    if (is_refused_for_now(response)) replays_.forget(asker.claims);
+    if (is_refused_for_now(response)) replays_.forget(asker.seen);
   }
 
   // That server answers that it does not know this node (any more).

@@ -78,15 +78,31 @@ Task<Result<Authentic>> Authenticator::authenticate(HttpRequest request, Gone go
   CO_TRY(Signer found, co_await signer(claims, std::move(asked)));
   Authentic& known = found.authentic;
   if (request.method == "GET") co_return std::move(known);
-  const std::string domain = ring::domain_of(host_of(known.actor.id));
-  for (const signatures::SignatureClaim& claim : claims) {
-    CO_TRY_VOID(co_await check_ahead(domain, claim.signed_at));
+  known.seen = co_await seen(std::move(claims), found);
+  for (const signatures::SeenSignature& signature : known.seen) {
+    CO_TRY_VOID(co_await check_ahead(signature.domain, signature.signed_at));
   }
-  if (!replays_.insert(claims, clock_.wall_now()))
+  if (!replays_.insert(known.seen, clock_.wall_now()))
     co_return fail(ErrorCode::kConflict, "this signed request was received before");
   actors_.heard(known.actor.id);
-  known.claims = std::move(claims);
   co_return std::move(known);
+}
+
+Task<std::vector<signatures::SeenSignature>> Authenticator::seen(Claims claims, Signer found) {
+  const std::string domain = ring::domain_of(host_of(found.authentic.actor.id));
+  std::vector<signatures::SeenSignature> seen;
+  for (const signatures::SignatureClaim& claim : claims) {
+    if (claim.signature == found.claim.signature || ring::domain_of(host_of(claim.key_id)) == domain) {
+      seen.emplace_back(domain, claim);
+      continue;
+    }
+    const KeyOwner* known = actors_.known(claim.key_id);
+    if (known == nullptr) continue;
+    const KeyOwner owner = *known;
+    const bool genuine = co_await is_genuine(claim, owner.key, {});
+    if (genuine) seen.emplace_back(ring::domain_of(host_of(owner.actor.id)), claim);
+  }
+  co_return seen;
 }
 
 Authenticator::Latest Authenticator::read_ahead(const std::string& text) {

@@ -34,7 +34,7 @@ struct Authentic {
   WallTime signed_at;
   bool covers_synchronization = false;  // its header Collection-Synchronization is signed
   bool gone = false;
-  std::vector<signatures::SignatureClaim> claims = {};  // all that the request had
+  std::vector<signatures::SeenSignature> seen = {};  // with the request
 };
 
 // Signatures dated ahead that were taken, by the registered domain of the actor: what was signed so before a
@@ -79,7 +79,7 @@ class Authenticator {
   // The request that was just authenticated so was answered. If it was refused for now (429, 5xx), who sends
   // the very same again is heard: some do within the second, and proxies, too.
   void answered(const Authentic& sender, const HttpResponse& response) {
-    if (is_refused_for_now(response)) replays_.forget(sender.claims);
+    if (is_refused_for_now(response)) replays_.forget(sender.seen);
   }
 
   // The actor is of a server that this node works for: it and the address that it sends from have their share
@@ -104,6 +104,9 @@ class Authenticator {
   Task<std::optional<Signer>> signer_known(Claims claims, std::string checked);
   Task<Result<Signer>> signer_fetched(signatures::SignatureClaim claim, Asked asked);
   Task<Result<Signer>> signer(Claims claims, Asked asked);
+  // Those of the request's signatures that may be good: by keys of the sender's registered domain, and others
+  // that are known to be. Whoever sends a request can put any others there, and none of those is remembered.
+  Task<std::vector<signatures::SeenSignature>> seen(Claims claims, Signer found);
   Task<bool> is_genuine(signatures::SignatureClaim claim, crypto::PublicKey key, std::string checked);
 
   using Latest = std::map<std::string, WallTime>;  // by domain; empty: all the others

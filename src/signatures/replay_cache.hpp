@@ -4,50 +4,65 @@
 // Not for GET: two honest fetches of one document within a second carry the same signature.
 #pragma once
 
-#include <cstring>
+#include <array>
+#include <cstdint>
 #include <map>
+#include <set>
 #include <span>
-#include <unordered_set>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "base/time.hpp"
-#include "crypto/hash.hpp"
-#include "crypto/key.hpp"
 #include "signatures/claim.hpp"
 
 namespace tagring::signatures {
 
-// Bounded: when it is full, the oldest second is forgotten. Who floods a node to that end can then replay
-// what was recorded, but a request is for one host and path and travels in TLS; refusing honest requests
-// instead would let any flood close the inbox.
+// A signature that a request had, as it is remembered: together with what it would have to be of. So what is
+// no signature of one request, whoever put it there, stands in the way of no other, whose signature it is.
+struct SeenSignature {
+  using Mark = std::array<std::uint8_t, 16>;  // of a SHA-256 whose other half is as hard to hit
+
+  SeenSignature(std::string domain_of_signer, const SignatureClaim& claim);
+
+  std::string domain;
+  WallTime signed_at;
+  std::vector<Mark> marks;  // of each text that may have been signed, with the signature
+};
+
+// Bounded: no domain has more than an eighth of it. Of one that has its share the oldest are forgotten, and
+// where all is taken, of the one that has most. Who floods a node to that end can then replay what that
+// domain sent, but a request is for one host and path and travels in TLS; refusing honest requests instead
+// would let any flood close the inbox.
 class ReplayCache {
  public:
-  // `lifetime` is the policy's age_max.
-  explicit ReplayCache(Duration lifetime, std::size_t size_max = 1U << 20U)
-      : lifetime_(lifetime), size_max_(size_max) {}
+  static constexpr std::size_t kShares = 8;
 
-  // Records the signatures of a request, one of which has been verified; all of them, or the request could be
-  // sent again with one left out. False if one was seen before.
-  [[nodiscard]] bool insert(std::span<const SignatureClaim> claims, WallTime now);
+  // `lifetime` is the policy's age_max.
+  explicit ReplayCache(Duration lifetime, std::size_t size_max = 1U << 20U);
+
+  // Records the signatures of a request, one of which has been verified; all that may be good, or the request
+  // could be sent again with one left out. False if one was seen before.
+  [[nodiscard]] bool insert(std::span<const SeenSignature> signatures, WallTime now);
   // As if the request had not come.
-  void forget(std::span<const SignatureClaim> claims);
+  void forget(std::span<const SeenSignature> signatures);
   [[nodiscard]] std::size_t size() const { return size_; }
 
  private:
-  // A SHA-256 is as good a hash as any; its first bytes do.
-  struct FirstBytes {
-    std::size_t operator()(const crypto::Hash256& hash) const {
-      std::size_t value = 0;
-      std::memcpy(&value, hash.data(), sizeof value);
-      return value;
-    }
-  };
-  using Signatures = std::unordered_set<crypto::Hash256, FirstBytes>;
-  void drop_oldest();
+  // One node for each: what comes from many domains in many seconds takes no more than from one in one.
+  using Signatures = std::set<std::pair<WallTime, SeenSignature::Mark>>;
+  using Domains = std::map<std::string, Signatures>;
+  void drop_old(WallTime now);
+  // The domain had so many, and is forgotten if it has none.
+  void resized(Domains::iterator domain, std::size_t before);
 
   Duration lifetime_;
   std::size_t size_max_;
+  std::size_t share_;
   std::size_t size_ = 0;
-  std::map<WallTime, Signatures> by_time_;
+  Domains domains_;
+  std::set<std::pair<std::size_t, std::string>> by_size_;
+  WallTime dropped_at_{};
 };
 
 }  // namespace tagring::signatures

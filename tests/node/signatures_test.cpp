@@ -379,6 +379,53 @@ TEST_F(Keys, OfTwoSignaturesOneGenuineOneIsEnoughAndNeitherIsTakenAgain) {
   expect_refused(cavage_only, 401, "denied", "received before");
 }
 
+// Else whoever has seen a signature could have the request refused whose it is.
+TEST_F(Keys, WhatIsNoSignatureOfTheRequestIsNotRemembered) {
+  int number = 0;
+  for (const bool is_known : {false, true}) {
+    for (const std::string host : {"home.example", "evil.example"}) {
+      if (is_known) EXPECT_EQ(status_of(request(alice.key_id(), alice.key)), 202);
+      const HttpRequest genuine = request(alice.key_id(), alice.key);
+      const Author mallory = make_author(fmt::format("https://{}/users/{}", host, ++number));
+      HttpCall call("POST", Url::parse(origin + "/inbox").value(), loop.now());
+      call.body = create_text(
+          {.uri = fmt::format("{}/notes/1", mallory.id), .author = mallory.id, .tags = {"caturday"}});
+      HttpCall in_rfc9421 = call;
+      signatures::sign_call(call, mallory.key, mallory.key_id(), loop.wall_now());
+      signatures::sign_call(in_rfc9421, mallory.key, mallory.key_id(), loop.wall_now(),
+                            SignatureForm::kMessage);
+      call.headers.set("Signature", std::string(*genuine.headers.find("Signature")));
+      for (const char* name : {"Content-Digest", "Signature-Input", "Signature"})
+        call.headers.add(name, *in_rfc9421.headers.find(name));
+      HttpRequest made{
+          .method = "POST", .target = "/inbox", .headers = call.headers, .body = call.body, .peer = {}};
+      made.headers.add("Host", call.url.authority());
+      EXPECT_NE(status_of(made), 401);
+      EXPECT_EQ(status_of(genuine), 202) << host << is_known;
+      expect_repetition(genuine);
+    }
+  }
+}
+
+TEST_F(Keys, AnotherDomainsGenuineSignatureIsRememberedToo) {
+  const Author bob = make_author("https://other.example/users/bob");
+  EXPECT_EQ(status_of(request(alice.key_id(), alice.key)), 202);
+  EXPECT_NE(status_of(request(bob.key_id(), bob.key)), 401) << "the key is known now";
+  HttpCall call("POST", Url::parse(origin + "/inbox").value(), loop.now());
+  call.body = next_post();
+  HttpCall in_rfc9421 = call;
+  signatures::sign_call(call, bob.key, bob.key_id(), loop.wall_now());
+  signatures::sign_call(in_rfc9421, alice.key, alice.key_id(), loop.wall_now(), SignatureForm::kMessage);
+  HttpRequest both{
+      .method = "POST", .target = "/inbox", .headers = call.headers, .body = call.body, .peer = {}};
+  both.headers.add("Host", call.url.authority());
+  const HttpRequest bobs_only = both;
+  for (const char* name : {"Content-Digest", "Signature-Input", "Signature"})
+    both.headers.add(name, *in_rfc9421.headers.find(name));
+  EXPECT_EQ(status_of(both), 202);
+  expect_refused(bobs_only, 401, "denied", "received before");
+}
+
 // --- what is served unsigned -------------------------------------------------------------------------------
 
 // Else two servers that sign all their fetches would ask each other for the key for ever.
