@@ -97,6 +97,7 @@ void RingService::start() {
   const Founding first = options_.may_create ? Founding::kAtOnce : Founding::kNever;
   const Founding again = options_.may_create ? Founding::kInTheEnd : Founding::kTogether;
   const Founding founding = address_book_.empty() ? first : again;
+  is_newcomer_ = founding == Founding::kNever;
   relay_->start(founding);
   storage_->start(founding);
   if (options_.save_address_book) tasks_.spawn("keep_address_book", keep_address_book());
@@ -218,7 +219,9 @@ json::object RingService::announcement() {
                             {"address", options_.contacts.front().address.text()},
                             {"relay", announced_contacts(Ring::kRelay)},
                             {"storage", announced_contacts(Ring::kStorage)}};
-  if (!seeks.empty()) announced["seeks"] = std::move(seeks);
+  if (seeks.empty()) return announced;
+  announced["seeks"] = std::move(seeks);
+  if (is_newcomer_) announced["newcomer"] = true;
   return announced;
 }
 
@@ -267,6 +270,7 @@ Task<Result<RingService::Announced>> RingService::ask_origin(std::string origin,
   if (const json::object* seeks = json::get_object(*ours, "seeks")) {
     if (const auto first = json::get_string(*seeks, ring::to_string(ring))) announced.first = *first;
   }
+  announced.is_newcomer = json::get_flag(*ours, "newcomer");
   co_return announced;
 }
 
@@ -324,7 +328,11 @@ Task<void> RingService::ask_all(Search* search, std::vector<std::string> origins
     if (!answer) continue;
     std::ranges::copy(answer->members, std::back_inserter(search->found.members));
     if (!answer->first) continue;
-    search->found.seekers.push_back(to_ask[i]);
+    if (answer->is_newcomer) {
+      search->found.has_newcomer = true;
+    } else {
+      search->found.seekers.push_back(to_ask[i]);
+    }
     const Result<Url> named = Url::parse(*answer->first);
     if (named && named->origin() == *answer->first && answer->first->starts_with("https:"))
       search->named.insert(*answer->first);

@@ -61,8 +61,8 @@ class RingService {
   [[nodiscard]] const ring::Membership& of(Ring ring) const {
     return *(ring == Ring::kRelay ? relay_ : storage_);
   }
-  // {"network", "ids", "address", "relay": [contacts], "storage": [contacts], "seeks"}: the metadata in
-  // NodeInfo by which others find us (docs/protocol.md, 4.3).
+  // {"network", "ids", "address", "relay": [contacts], "storage": [contacts], "seeks", "newcomer"}: the
+  // metadata in NodeInfo by which others find us (docs/protocol.md, 4.3).
   [[nodiscard]] json::object announcement();
   // The node at that origin stands at the very places of this one, or would, since it has the same network
   // and registrable domain: only one of them can be on the rings. An error if its NodeInfo names no node of
@@ -117,6 +117,7 @@ class RingService {
     std::optional<IpAddress> address;  // its own, as it says
     std::vector<ring::Contact> members;
     std::optional<std::string> first;  // it looks for the ring: the least origin of all that do, as it knows
+    bool is_newcomer = false;          // and founds none
   };
   // One search for a ring, and what came of it.
   struct Search {
@@ -157,6 +158,7 @@ class RingService {
   std::optional<Instant> reached_;  // when another node called last
   std::map<std::pair<Ring, RingId>, Segment> leaving_;
   bool has_stopped_ = false;
+  bool is_newcomer_ = false;  // founds no ring
   std::map<Ring, Left> left_;
   std::map<Ring, std::string> first_;  // of those that look for a ring as this node does, the least origin
   std::unique_ptr<ring::Peers> peers_;

@@ -83,7 +83,7 @@ Task<void> Membership::bring_up(Founding founding) {
     if (is_met) met = environment_.clock.now();
     const bool is_nobody_there =
         known.empty() || (!is_met && environment_.clock.now() - met >= 2 * options_.search);
-    if (is_nobody_there && is_seeking() && may_found(founding, found.seekers, began)) {
+    if (is_nobody_there && is_seeking() && may_found(founding, found, began)) {
       vservers_.front()->create();
       vservers_.front()->start();
     }
@@ -109,13 +109,13 @@ Task<bool> Membership::is_one_there(std::vector<Contact> contacts) {
   co_return std::ranges::find(answers, true) != answers.end();
 }
 
-bool Membership::may_found(Founding founding, const std::vector<std::string>& seekers, Instant began) const {
+bool Membership::may_found(Founding founding, const Found& found, Instant began) const {
   const Instant now = environment_.clock.now();
   if (founding == Founding::kNever) return false;
   if (founding == Founding::kAtOnce) return true;
   if (founding == Founding::kInTheEnd && now - began >= 4 * options_.search) return true;
-  if (seekers.empty()) return false;
-  if (origin_ < first_) return now - began >= options_.search;
+  if (found.seekers.empty() && !found.has_newcomer) return false;
+  if (found.seekers.empty() || origin_ < first_) return now - began >= options_.search;
   return now - first_since_ >= 2 * options_.search;  // it may have begun later than this node
 }
 

@@ -25,10 +25,12 @@ class Membership {
     std::optional<std::vector<std::uint8_t>> places = std::nullopt;
     Duration search = std::chrono::seconds(15);  // for members, by whom there was a ring with before
   };
-  // Others of this network: who stands on the ring, and the origins of nodes that look for it as we do.
+  // Others of this network: who stands on the ring, and the origins of nodes that look for it and may found
+  // it.
   struct Found {
     std::vector<Contact> members;
     std::vector<std::string> seekers;
+    bool has_newcomer = false;  // somebody looks for it who founds none: a reason to, but nobody to wait for
   };
   // Where to find them: configured nodes, instances, and nodes met before. Asked anew for every try.
   using Bootstrap = std::function<Task<Found>()>;
@@ -103,8 +105,7 @@ class Membership {
 
  private:
   Task<void> bring_up(Founding founding);
-  [[nodiscard]] bool may_found(Founding founding, const std::vector<std::string>& seekers,
-                               Instant began) const;
+  [[nodiscard]] bool may_found(Founding founding, const Found& found, Instant began) const;
   Task<bool> is_one_there(std::vector<Contact> contacts);
   Task<bool> join_all(std::vector<Contact> known);
   Task<void> watch_for_splits();

@@ -35,11 +35,11 @@ class RingServiceTest : public RoleTest {
     co_return Result<void>();
   }
   // The other one answers, and says so.
-  void announce(const std::string& members) {
-    web.bodies[kOther + "/.well-known/nodeinfo"] =
-        R"({"links":[{"rel":"http://nodeinfo.diaspora.software/ns/schema/2.1","href":")" + kOther +
+  void announce(const std::string& members, const std::string& origin = kOther) {
+    web.bodies[origin + "/.well-known/nodeinfo"] =
+        R"({"links":[{"rel":"http://nodeinfo.diaspora.software/ns/schema/2.1","href":")" + origin +
         R"(/nodeinfo/2.1"}]})";
-    web.bodies[kOther + "/nodeinfo/2.1"] =
+    web.bodies[origin + "/nodeinfo/2.1"] =
         R"({"metadata":{"tagring":{"network":"tagring","relay":[],"storage":[])" + members + "}}}";
   }
 
@@ -80,6 +80,37 @@ TEST_F(RingServiceTest, OfWhoIsSaidToComeFirstOnlyThatOneTells) {
       std::ranges::count_if(web.calls, [&](const HttpCall& call) { return call.url.origin() == first; });
   EXPECT_GT(calls_to_first, 0);
   EXPECT_NE(first_of_relay_ring(), first) << "it does not look for the ring";
+}
+
+TEST_F(RingServiceTest, WhoHasNeverMetAnybodySaysThatItIsANewcomer) {
+  service->start();
+  EXPECT_FALSE(service->announcement().contains("newcomer"));
+  finish(service->stop());
+  RingService::Options options;
+  options.network = "tagring";
+  options.contacts = {self};
+  service = std::make_unique<RingService>(std::move(options), web, ring_observer, runtime);
+  service->start();
+  EXPECT_TRUE(service->announcement().at("newcomer").as_bool());
+}
+
+TEST_F(RingServiceTest, WhoLooksForARingFoundsItThoughOnlyANewcomerDoesSoToo) {
+  announce(R"(,"newcomer":true,"seeks":{"relay":")" + kOther + R"("})");
+  service->start();
+  loop.run_for(std::chrono::minutes(1));
+  EXPECT_TRUE(service->of(Ring::kRelay).is_member());
+}
+
+TEST_F(RingServiceTest, ANewcomerThatComesFirstIsNotWaitedFor) {
+  const std::string newcomer = ring::real_contact(0).origin();
+  ASSERT_LT(newcomer, self.origin());
+  announce(R"(,"seeks":{"relay":")" + newcomer + R"("})");
+  announce(R"(,"newcomer":true,"seeks":{"relay":")" + newcomer + R"("})", newcomer);
+  service->start();
+  loop.run_for(std::chrono::seconds(5));
+  EXPECT_EQ(first_of_relay_ring(), self.origin());
+  loop.run_for(ring::Membership::Options().search);
+  EXPECT_TRUE(service->of(Ring::kRelay).is_member());
 }
 
 // A call that is answered changes what the book says of when.

@@ -123,6 +123,7 @@ class NodeAmongScripts : public Peers {
   std::vector<RingId> asked;   // who was called, in order
   std::vector<Contact> known;  // what bootstrap gives
   std::vector<std::string> seekers;
+  bool has_newcomer = false;
   unsigned bootstraps = 0;  // how often it was asked
   std::function<void(const Contact&, const Request&)> on_answered = [](const Contact&, const Request&) {};
   std::function<void(Vserver&)> on_segment_change = [](Vserver&) {};
@@ -136,7 +137,7 @@ class NodeAmongScripts : public Peers {
   }
   Task<Membership::Found> bootstrap() {
     ++bootstraps;
-    co_return Membership::Found{known, seekers};
+    co_return Membership::Found{known, seekers, has_newcomer};
   }
 };
 

@@ -224,6 +224,18 @@ TEST(AfterAPowerCut, WhoSeeksAloneFoundsNothingUnlessItWasToldTo) {
   }
 }
 
+// Also one that has lost its disk.
+TEST(AfterAPowerCut, ANewcomerIsAReasonToFoundARingButNotWaitedFor) {
+  NodeAmongScripts node({real_contact(0)});
+  node.has_newcomer = true;
+  node.membership.start(Founding::kTogether);
+  node.loop.run_for(kOptions.search - Duration(1));
+  EXPECT_FALSE(node.membership.is_member());
+  node.loop.run_for(kOptions.join_retry);
+  EXPECT_TRUE(node.membership.is_member());
+  node.stop();
+}
+
 TEST(AfterAPowerCut, ANewcomerLeavesItToTheOthers) {
   NodeAmongScripts node({real_contact(0)});
   node.seekers = {"https://z.example"};

@@ -30,8 +30,9 @@ std::set<RingId> rings_of(World& world, Ring ring, const std::vector<std::size_t
 }
 
 // A network of so many, and of those that all are configured to know, which do not come back. Whether the
-// others stand on one ring of each kind, a minute after they started in any order.
-bool comes_back(std::uint64_t seed, std::size_t nodes) {
+// others stand on one ring of each kind, a minute after they started in any order. If the one of the least
+// origin has lost its disk, it knows nobody, and is none of them.
+bool comes_back(std::uint64_t seed, std::size_t nodes, bool first_forgets = false) {
   WorldOptions options;
   options.vservers = 1;
   options.stabilise = std::chrono::seconds(5);
@@ -46,12 +47,15 @@ bool comes_back(std::uint64_t seed, std::size_t nodes) {
   for (std::size_t i = 0; i < all; ++i) world.crash_node(i);
   std::vector<std::size_t> order;
   for (std::size_t i = kConfigured; i < all; ++i) order.push_back(i);
+  const std::size_t first = std::ranges::min(order, {}, &World::node_origin);
+  if (first_forgets) world.disk(first).restore({});
   Rng rng(seed);
   for (std::size_t i = 0; i < order.size(); ++i) std::swap(order[i], order[i + rng.below(order.size() - i)]);
   for (const std::size_t i : order) {
     world.start_node(i);
     world.loop.run_for(Duration(static_cast<Duration::rep>(rng.below(10'000 / nodes))));
   }
+  if (first_forgets) std::erase(order, first);
   world.loop.run_for(std::chrono::seconds(1));  // the last one is there
   return world.run_until(std::chrono::minutes(1), [&] {
     return rings_of(world, Ring::kRelay, order).size() == 1 &&
@@ -66,6 +70,8 @@ TEST(AfterAPowerCut, SixtyNodesAreOneRingWithinAMinute) {
 TEST(AfterAPowerCut, AHundredAndFortyNodesAreOneRingWithinAMinute) {
   for (const std::uint64_t seed : {201, 202}) EXPECT_TRUE(comes_back(seed, 140)) << "seed " << seed;
 }
+
+TEST(AfterAPowerCut, NobodyWaitsForTheFirstThatHasLostItsDisk) { EXPECT_TRUE(comes_back(301, 60, true)); }
 
 TEST(Bootstrap, AFounderWhoseClockIsYearsAheadStillKnowsItsNetwork) {
   WorldOptions options;
