@@ -11,6 +11,7 @@ constexpr std::uint64_t kSecureSplitCheck = 4;  // one check of so many goes sev
 constexpr std::size_t kSplitContacts = 3;       // through whom one check for a split goes
 constexpr std::size_t kPinged = 16;             // of those who may be there, while a ring is sought
 constexpr Duration kSettling = std::chrono::seconds(1);
+constexpr int kPatience = 20;  // times Options::search, at least, and twice that at most
 
 // Sets a variable for as long as it lasts, also if whoever waits meanwhile is cancelled.
 template <class T>
@@ -25,6 +26,12 @@ class Meanwhile {
   T& variable_;
 };
 
+// Nodes that lose it at different times find the ring that the first one of them has founded.
+Duration draw_patience(Duration search, Rng rng) {
+  const Duration least = kPatience * search;
+  return least + Duration(static_cast<Duration::rep>(rng.below(static_cast<std::uint64_t>(least.count()))));
+}
+
 }  // namespace
 
 Membership::Membership(Vserver::Environment environment, Options options, Ring ring,
@@ -34,6 +41,7 @@ Membership::Membership(Vserver::Environment environment, Options options, Ring r
       ring_(ring),
       bootstrap_(std::move(bootstrap)),
       rng_(rng),
+      patience_(draw_patience(options_.search, rng.fork("patience"))),
       routes_(options.route_lifetime),
       secured_(options.secure_lifetime),
       origin_(contacts.empty() ? std::string() : contacts.front().origin()),
@@ -70,7 +78,8 @@ std::vector<Vserver*> Membership::snapshot() const {
 
 Task<void> Membership::bring_up(Founding founding) {
   const Instant began = environment_.clock.now();
-  Instant met = began;
+  Instant met = began;       // somebody answered
+  Instant deserted = began;  // there was nobody
   bool watches = false;
   for (;;) {
     Found found = co_await find_others();
@@ -80,16 +89,18 @@ Task<void> Membership::bring_up(Founding founding) {
       first_since_ = environment_.clock.now();
     // Those who were members once may never be again.
     const bool is_met = !is_seeking() || co_await is_one_there(known);
-    if (is_met) met = environment_.clock.now();
-    const bool is_nobody_there =
-        known.empty() || (!is_met && environment_.clock.now() - met >= 2 * options_.search);
-    if (is_nobody_there && is_seeking() && may_found(founding, found, began)) {
-      vservers_.front()->create();
-      vservers_.front()->start();
-    }
+    const Instant now = environment_.clock.now();
+    if (is_met) met = now;
+    const bool is_deserted = known.empty() || (!is_met && now - met >= 2 * options_.search);
+    if (is_deserted) deserted = now;
+    if (is_deserted && may_found(founding, found, began)) found_ring();
     const bool joined = co_await join_all(std::move(known));
     if (joined && !watches) co_await watch_for_splits();  // for ever
     if (joined) co_return;
+    // Not everybody who answers lets others in. But if nobody else looks for the ring, it may live, and be
+    // out of reach of this node alone.
+    const bool is_in_vain = environment_.clock.now() - deserted >= patience_ && founding != Founding::kAtOnce;
+    if (is_in_vain && found.is_sought() && may_found(founding, found, began)) found_ring();
     // A place that cannot be reached now may stay so; the others may be on another ring meanwhile.
     if (!is_seeking() && !std::exchange(watches, true)) tasks_.spawn("watch_for_splits", watch_for_splits());
     const Instant next = environment_.clock.now() + options_.join_retry;
@@ -109,12 +120,17 @@ Task<bool> Membership::is_one_there(std::vector<Contact> contacts) {
   co_return std::ranges::find(answers, true) != answers.end();
 }
 
+void Membership::found_ring() {
+  vservers_.front()->create();
+  vservers_.front()->start();
+}
+
 bool Membership::may_found(Founding founding, const Found& found, Instant began) const {
   const Instant now = environment_.clock.now();
-  if (founding == Founding::kNever) return false;
+  if (founding == Founding::kNever || !is_seeking()) return false;
   if (founding == Founding::kAtOnce) return true;
   if (founding == Founding::kInTheEnd && now - began >= 4 * options_.search) return true;
-  if (found.seekers.empty() && !found.has_newcomer) return false;
+  if (!found.is_sought()) return false;
   if (found.seekers.empty() || origin_ < first_) return now - began >= options_.search;
   return now - first_since_ >= 2 * options_.search;  // it may have begun later than this node
 }

@@ -31,6 +31,8 @@ class Membership {
     std::vector<Contact> members;
     std::vector<std::string> seekers;
     bool has_newcomer = false;  // somebody looks for it who founds none: a reason to, but nobody to wait for
+
+    [[nodiscard]] bool is_sought() const { return has_newcomer || !seekers.empty(); }
   };
   // Where to find them: configured nodes, instances, and nodes met before. Asked anew for every try.
   using Bootstrap = std::function<Task<Found>()>;
@@ -50,8 +52,9 @@ class Membership {
              Bootstrap bootstrap, Rng rng);
 
   // Joins every vserver, retrying until each is a member, and keeps watch for splits. Where there is nobody
-  // to join and `founding` allows it, the first vserver creates a ring. Should others do the same elsewhere,
-  // the rings meet later. Returns at once.
+  // to join and `founding` allows it, the first vserver creates a ring; so it does where there was a ring
+  // before, others look for it too, and those who answer have let nobody in for long. Should others do the
+  // same elsewhere, the rings meet later. Returns at once.
   void start(Founding founding);
   // Ends the upkeep. The vservers stay as they are, silent.
   [[nodiscard]] Task<void> stop();
@@ -105,6 +108,7 @@ class Membership {
 
  private:
   Task<void> bring_up(Founding founding);
+  void found_ring();
   [[nodiscard]] bool may_found(Founding founding, const Found& found, Instant began) const;
   Task<bool> is_one_there(std::vector<Contact> contacts);
   Task<bool> join_all(std::vector<Contact> known);
@@ -124,6 +128,7 @@ class Membership {
   Ring ring_;
   const Bootstrap bootstrap_;
   Rng rng_;
+  const Duration patience_;  // with those who answer and let nobody in
   RouteCache routes_;
   RouteCache secured_;  // what secure look-ups found
   std::vector<std::unique_ptr<Vserver>> vservers_;

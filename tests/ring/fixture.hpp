@@ -70,10 +70,10 @@ struct ScriptedPeer {
 class NodeAmongScripts : public Peers {
  public:
   explicit NodeAmongScripts(std::vector<Contact> contacts, Membership::Options options = {},
-                            Tuning tuning = {})
+                            Tuning tuning = {}, std::uint64_t seed = 1)
       : membership(
             environment(tuning), std::move(options), Ring::kRelay, std::move(contacts),
-            [this] { return bootstrap(); }, Rng(1)) {}
+            [this] { return bootstrap(); }, Rng(seed)) {}
   ~NodeAmongScripts() override { loop.drop(kOwner); }
   NodeAmongScripts(const NodeAmongScripts&) = delete;
   NodeAmongScripts& operator=(const NodeAmongScripts&) = delete;

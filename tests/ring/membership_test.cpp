@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <set>
+#include <utility>
 
 #include "ring/fixture.hpp"
 
@@ -222,6 +224,68 @@ TEST(AfterAPowerCut, WhoSeeksAloneFoundsNothingUnlessItWasToldTo) {
     EXPECT_EQ(node.membership.is_member(), founding == Founding::kInTheEnd);
     node.stop();
   }
+}
+
+// It answers, and is cut off from those to whom it leads, or says so.
+struct LetsNobodyIn : NodeAmongScripts {
+  explicit LetsNobodyIn(std::uint64_t seed = 1) : NodeAmongScripts({real_contact(0)}, {}, {}, seed) {
+    known = {real_contact(1)};
+    peers[real_contact(1).id] = {};
+  }
+};
+
+TEST(AfterAPowerCut, WhoIsThereAndLetsNobodyInIsWaitedForForTenMinutesAtMost) {
+  for (const Founding founding : {Founding::kTogether, Founding::kInTheEnd}) {
+    LetsNobodyIn node;
+    node.seekers = {"https://z.example"};
+    node.membership.start(founding);
+    node.loop.run_for(20 * kOptions.search - Duration(1));
+    EXPECT_FALSE(node.membership.is_member());
+    node.loop.run_for(20 * kOptions.search + kOptions.join_retry);
+    EXPECT_TRUE(node.membership.is_member());
+    node.stop();
+  }
+}
+
+// The ring may live. Nor does who has never met anybody know that there was one.
+TEST(AfterAPowerCut, WhoLetsNobodyInIsWaitedForWhereNobodyElseLooksForTheRing) {
+  for (const Founding founding : {Founding::kTogether, Founding::kInTheEnd, Founding::kAtOnce}) {
+    LetsNobodyIn node;
+    if (founding == Founding::kAtOnce) node.seekers = {"https://z.example"};
+    node.membership.start(founding);
+    node.loop.run_for(std::chrono::hours(1));
+    EXPECT_FALSE(node.membership.is_member());
+    node.stop();
+  }
+}
+
+// The node was cut off, and is no more.
+TEST(AfterAPowerCut, WhoTurnsUpAfterLongIsWaitedForAsLong) {
+  LetsNobodyIn node;
+  const std::vector<Contact> others = std::exchange(node.known, {});
+  node.membership.start(Founding::kTogether);
+  node.loop.run_for(std::chrono::hours(1));
+  node.known = others;
+  node.seekers = {"https://z.example"};
+  node.loop.run_for(20 * kOptions.search - Duration(1));
+  EXPECT_FALSE(node.membership.is_member());
+  node.stop();
+}
+
+// Who is later finds the ring of who is first.
+TEST(AfterAPowerCut, NodesThatStartTogetherLosePatienceOneByOne) {
+  std::set<Duration> waited;
+  for (const std::uint64_t seed : {1, 2, 3, 4}) {
+    LetsNobodyIn node(seed);
+    node.seekers = {"https://z.example"};
+    node.membership.start(Founding::kTogether);
+    const Instant began = node.loop.now();
+    while (!node.membership.is_member() && node.loop.now() < began + 40 * kOptions.search)
+      node.loop.run_for(kOptions.join_retry);
+    waited.insert(node.loop.now() - began);
+    node.stop();
+  }
+  EXPECT_GT(waited.size(), 2U);
 }
 
 // Also one that has lost its disk.
