@@ -81,12 +81,11 @@ Task<void> Membership::bring_up(Founding founding) {
   Instant met = began;       // somebody answered
   Instant deserted = began;  // there was nobody
   bool watches = false;
+  outranked_since_ = began;
   for (;;) {
     Found found = co_await find_others();
     std::vector<Contact> known = std::move(found.members);
-    const auto first = std::ranges::min_element(found.seekers);
-    if (first != found.seekers.end() && std::exchange(first_, *first) != *first)
-      first_since_ = environment_.clock.now();
+    note_seekers(found.seekers);
     // Those who were members once may never be again.
     const bool is_met = !is_seeking() || co_await is_one_there(known);
     const Instant now = environment_.clock.now();
@@ -106,6 +105,13 @@ Task<void> Membership::bring_up(Founding founding) {
     const Instant next = environment_.clock.now() + options_.join_retry;
     co_await environment_.clock.sleep_until(next);
   }
+}
+
+void Membership::note_seekers(const std::vector<std::string>& seekers) {
+  const Instant now = environment_.clock.now();
+  const auto first = std::ranges::min_element(seekers);
+  if (first == seekers.end() || origin_ < *first) outranked_since_ = now;
+  if (first != seekers.end() && std::exchange(first_, *first) != *first) first_since_ = now;
 }
 
 // Others than the last time, if there are many.
@@ -132,7 +138,8 @@ bool Membership::may_found(Founding founding, const Found& found, Instant began)
   if (founding == Founding::kInTheEnd && now - began >= 4 * options_.search) return true;
   if (!found.is_sought()) return false;
   if (found.seekers.empty() || origin_ < first_) return now - began >= options_.search;
-  return now - first_since_ >= 2 * options_.search;  // it may have begun later than this node
+  if (now - outranked_since_ >= patience_) return true;  // maybe by another one every time
+  return now - first_since_ >= 2 * options_.search;      // it may have begun later than this node
 }
 
 // True once every vserver is a member. One that cannot join ends the round, since that may have taken long.

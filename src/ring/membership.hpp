@@ -43,7 +43,7 @@ class Membership {
     kAtOnce,    // it was told to create one, and has never met anybody
     kTogether,  // it was a member before: not alone, but after a while with others that look for the ring
                 // too, as after a power cut. First the one of the least origin, for which the others wait;
-                // who waits in vain does it
+                // who waits in vain does it, also where it is for another one every time
     kInTheEnd,  // the same, and it was told to create one: after four times that while also if nobody answers
   };
 
@@ -108,6 +108,7 @@ class Membership {
 
  private:
   Task<void> bring_up(Founding founding);
+  void note_seekers(const std::vector<std::string>& seekers);
   void found_ring();
   [[nodiscard]] bool may_found(Founding founding, const Found& found, Instant began) const;
   Task<bool> is_one_there(std::vector<Contact> contacts);
@@ -128,7 +129,7 @@ class Membership {
   Ring ring_;
   const Bootstrap bootstrap_;
   Rng rng_;
-  const Duration patience_;  // with those who answer and let nobody in
+  const Duration patience_;  // with those who answer and let nobody in, and with firsts that change
   RouteCache routes_;
   RouteCache secured_;  // what secure look-ups found
   std::vector<std::unique_ptr<Vserver>> vservers_;
@@ -138,6 +139,7 @@ class Membership {
   std::string origin_;
   std::string first_;                 // of those that look for the ring, the least origin
   Instant first_since_;               // it has been the least
+  Instant outranked_since_;           // others than this node have been the least, whoever it was
   Vserver* kept_out_ = nullptr;       // the last that could not join
   bool changing_ = false;             // places, one at a time, or rings after a split
   const Vserver* closing_ = nullptr;  // takes nothing more

@@ -226,6 +226,33 @@ TEST(AfterAPowerCut, WhoSeeksAloneFoundsNothingUnlessItWasToldTo) {
   }
 }
 
+TEST(AfterAPowerCut, FirstsThatAreAnotherEveryTimeAreWaitedForForTenMinutesAtMost) {
+  NodeAmongScripts node({real_contact(0)});
+  node.membership.start(Founding::kTogether);
+  const Instant began = node.loop.now();
+  const Duration most = 40 * kOptions.search + kOptions.join_retry;
+  for (unsigned i = 0; !node.membership.is_member() && node.loop.now() < began + most; ++i) {
+    node.seekers = {fmt::format("https://a{}.example", i)};
+    node.loop.run_for(kOptions.join_retry);
+  }
+  EXPECT_TRUE(node.membership.is_member());
+  EXPECT_GE(node.loop.now() - began, 20 * kOptions.search) << "somebody may come who is first";
+  node.stop();
+}
+
+// The node was cut off, and is no more.
+TEST(AfterAPowerCut, WhoComesFirstAndTurnsUpAfterLongIsWaitedForAsLong) {
+  NodeAmongScripts node({real_contact(0)});
+  node.membership.start(Founding::kTogether);
+  node.loop.run_for(std::chrono::hours(1));
+  node.seekers = {"https://a.example"};
+  node.loop.run_for(2 * kOptions.search - Duration(1));
+  EXPECT_FALSE(node.membership.is_member());
+  node.loop.run_for(2 * kOptions.join_retry);
+  EXPECT_TRUE(node.membership.is_member());
+  node.stop();
+}
+
 // It answers, and is cut off from those to whom it leads, or says so.
 struct LetsNobodyIn : NodeAmongScripts {
   explicit LetsNobodyIn(std::uint64_t seed = 1) : NodeAmongScripts({real_contact(0)}, {}, {}, seed) {
