@@ -325,7 +325,8 @@ Task<void> RingService::ask_all(Search* search, std::vector<std::string> origins
   for (std::size_t i = 0; i < answers.size(); ++i) {
     const Result<Announced>& answer = answers[i];
     if (search->configured.contains(to_ask[i])) note_outcome(to_ask[i], answer);
-    if (!answer) continue;
+    // Who looks for the ring knows no way in: one that says both is waited for by nobody, and leads nowhere.
+    if (!answer || (answer->first && !answer->members.empty())) continue;
     std::ranges::copy(answer->members, std::back_inserter(search->found.members));
     if (!answer->first) continue;
     if (answer->is_newcomer) {
@@ -370,7 +371,7 @@ Task<ring::Membership::Found> RingService::find_bootstrap(Ring ring) {
   first_.erase(ring);
   if (seeks) {
     std::vector<std::string> seekers = search.found.seekers;
-    seekers.push_back(own);
+    if (!is_newcomer_ || seekers.empty()) seekers.push_back(own);
     first_[ring] = std::ranges::min(seekers);
   }
   std::ranges::copy(address_book_.contacts(ring, ring::kContactsMax, rng_), std::back_inserter(contacts));

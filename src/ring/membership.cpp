@@ -11,7 +11,11 @@ constexpr std::uint64_t kSecureSplitCheck = 4;  // one check of so many goes sev
 constexpr std::size_t kSplitContacts = 3;       // through whom one check for a split goes
 constexpr std::size_t kPinged = 16;             // of those who may be there, while a ring is sought
 constexpr Duration kSettling = std::chrono::seconds(1);
-constexpr int kPatience = 20;  // times Options::search, at least, and twice that at most
+// With who answers and lets nobody in, times Options::search: of the first of those that look for the ring,
+// and of the others at least and at most. So most of them find the ring that the first has founded.
+constexpr int kPatienceOfFirst = 20;
+constexpr int kPatienceMin = 22;
+constexpr int kPatienceMax = 40;
 
 // Sets a variable for as long as it lasts, also if whoever waits meanwhile is cancelled.
 template <class T>
@@ -26,10 +30,10 @@ class Meanwhile {
   T& variable_;
 };
 
-// Nodes that lose it at different times find the ring that the first one of them has founded.
+// Nodes that lose it at different times find the ring of whoever lost it first.
 Duration draw_patience(Duration search, Rng rng) {
-  const Duration least = kPatience * search;
-  return least + Duration(static_cast<Duration::rep>(rng.below(static_cast<std::uint64_t>(least.count()))));
+  const auto spread = static_cast<std::uint64_t>(((kPatienceMax - kPatienceMin) * search).count());
+  return kPatienceMin * search + Duration(static_cast<Duration::rep>(rng.below(spread)));
 }
 
 }  // namespace
@@ -79,26 +83,30 @@ std::vector<Vserver*> Membership::snapshot() const {
 Task<void> Membership::bring_up(Founding founding) {
   const Instant began = environment_.clock.now();
   Instant met = began;       // somebody answered
-  Instant deserted = began;  // there was nobody
+  Instant deserted = began;  // there was nobody, or this node was a member itself
+  std::ptrdiff_t failures = 0;
   bool watches = false;
   outranked_since_ = began;
   for (;;) {
     Found found = co_await find_others();
     std::vector<Contact> known = std::move(found.members);
-    note_seekers(found.seekers);
+    note_seekers(found);
     // Those who were members once may never be again.
     const bool is_met = !is_seeking() || co_await is_one_there(known);
     const Instant now = environment_.clock.now();
     if (is_met) met = now;
     const bool is_deserted = known.empty() || (!is_met && now - met >= 2 * options_.search);
-    if (is_deserted) deserted = now;
+    if (is_deserted || !is_seeking()) deserted = now;
     if (is_deserted && may_found(founding, found, began)) found_ring();
+    // Whoever is asked first may say that the place is its own, and let nobody have it.
+    if (!known.empty()) std::ranges::rotate(known, known.begin() + failures++ % std::ssize(known));
     const bool joined = co_await join_all(std::move(known));
     if (joined && !watches) co_await watch_for_splits();  // for ever
     if (joined) co_return;
     // Not everybody who answers lets others in. But if nobody else looks for the ring, it may live, and be
     // out of reach of this node alone.
-    const bool is_in_vain = environment_.clock.now() - deserted >= patience_ && founding != Founding::kAtOnce;
+    const Duration patience = comes_first() ? kPatienceOfFirst * options_.search : patience_;
+    const bool is_in_vain = environment_.clock.now() - deserted >= patience && founding != Founding::kAtOnce;
     if (is_in_vain && found.is_sought() && may_found(founding, found, began)) found_ring();
     // A place that cannot be reached now may stay so; the others may be on another ring meanwhile.
     if (!is_seeking() && !std::exchange(watches, true)) tasks_.spawn("watch_for_splits", watch_for_splits());
@@ -107,11 +115,11 @@ Task<void> Membership::bring_up(Founding founding) {
   }
 }
 
-void Membership::note_seekers(const std::vector<std::string>& seekers) {
+void Membership::note_seekers(const Found& found) {
   const Instant now = environment_.clock.now();
-  const auto first = std::ranges::min_element(seekers);
-  if (first == seekers.end() || origin_ < *first) outranked_since_ = now;
-  if (first != seekers.end() && std::exchange(first_, *first) != *first) first_since_ = now;
+  const auto first = std::ranges::min_element(found.seekers);
+  if (first != found.seekers.end() && std::exchange(first_, *first) != *first) first_since_ = now;
+  if (!found.is_sought() || !is_seeking() || comes_first()) outranked_since_ = now;
 }
 
 // Others than the last time, if there are many.
@@ -137,7 +145,7 @@ bool Membership::may_found(Founding founding, const Found& found, Instant began)
   if (founding == Founding::kAtOnce) return true;
   if (founding == Founding::kInTheEnd && now - began >= 4 * options_.search) return true;
   if (!found.is_sought()) return false;
-  if (found.seekers.empty() || origin_ < first_) return now - began >= options_.search;
+  if (comes_first()) return now - began >= options_.search;
   if (now - outranked_since_ >= patience_) return true;  // maybe by another one every time
   return now - first_since_ >= 2 * options_.search;      // it may have begun later than this node
 }

@@ -108,7 +108,9 @@ class Membership {
 
  private:
   Task<void> bring_up(Founding founding);
-  void note_seekers(const std::vector<std::string>& seekers);
+  void note_seekers(const Found& found);
+  // Of those that look for the ring, as far as is known: one that was not found once may have been busy.
+  [[nodiscard]] bool comes_first() const { return first_.empty() || origin_ < first_; }
   void found_ring();
   [[nodiscard]] bool may_found(Founding founding, const Found& found, Instant began) const;
   Task<bool> is_one_there(std::vector<Contact> contacts);
@@ -129,7 +131,7 @@ class Membership {
   Ring ring_;
   const Bootstrap bootstrap_;
   Rng rng_;
-  const Duration patience_;  // with those who answer and let nobody in, and with firsts that change
+  const Duration patience_;  // where others come first: with who lets nobody in, and with firsts that change
   RouteCache routes_;
   RouteCache secured_;  // what secure look-ups found
   std::vector<std::unique_ptr<Vserver>> vservers_;
@@ -139,7 +141,7 @@ class Membership {
   std::string origin_;
   std::string first_;                 // of those that look for the ring, the least origin
   Instant first_since_;               // it has been the least
-  Instant outranked_since_;           // others than this node have been the least, whoever it was
+  Instant outranked_since_;           // others have been the least, whoever it was
   Vserver* kept_out_ = nullptr;       // the last that could not join
   bool changing_ = false;             // places, one at a time, or rings after a split
   const Vserver* closing_ = nullptr;  // takes nothing more

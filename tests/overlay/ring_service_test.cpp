@@ -35,12 +35,23 @@ class RingServiceTest : public RoleTest {
     co_return Result<void>();
   }
   // The other one answers, and says so.
-  void announce(const std::string& members, const std::string& origin = kOther) {
+  void announce(const std::string& members, const std::string& origin = kOther,
+                const json::array& relay_ring = {}) {
     web.bodies[origin + "/.well-known/nodeinfo"] =
         R"({"links":[{"rel":"http://nodeinfo.diaspora.software/ns/schema/2.1","href":")" + origin +
         R"(/nodeinfo/2.1"}]})";
     web.bodies[origin + "/nodeinfo/2.1"] =
-        R"({"metadata":{"tagring":{"network":"tagring","relay":[],"storage":[])" + members + "}}}";
+        R"({"metadata":{"tagring":{"network":"tagring","storage":[],"relay":)" + json::serialize(relay_ring) +
+        members + "}}}";
+  }
+
+  // In place of the node one that has never met anybody, and is configured to know the other one.
+  void forget_everybody() {
+    RingService::Options options;
+    options.network = "tagring";
+    options.contacts = {self};
+    options.bootstrap = {kOther};
+    service = std::make_unique<RingService>(std::move(options), web, ring_observer, runtime);
   }
 
   // Whom the node takes to be the first of those that look for it.
@@ -86,12 +97,34 @@ TEST_F(RingServiceTest, WhoHasNeverMetAnybodySaysThatItIsANewcomer) {
   service->start();
   EXPECT_FALSE(service->announcement().contains("newcomer"));
   finish(service->stop());
-  RingService::Options options;
-  options.network = "tagring";
-  options.contacts = {self};
-  service = std::make_unique<RingService>(std::move(options), web, ring_observer, runtime);
+  forget_everybody();
   service->start();
   EXPECT_TRUE(service->announcement().at("newcomer").as_bool());
+}
+
+TEST_F(RingServiceTest, ANewcomerNamesItselfOnlyIfItKnowsNobodyElseWhoLooksForTheRing) {
+  ASSERT_LT(self.origin(), kOther);
+  forget_everybody();
+  service->start();
+  loop.run_for(std::chrono::seconds(1));
+  EXPECT_EQ(first_of_relay_ring(), self.origin());
+  announce(R"(,"seeks":{"relay":")" + kOther + R"("})");
+  loop.run_for(std::chrono::seconds(5));
+  EXPECT_EQ(first_of_relay_ring(), kOther);
+}
+
+TEST_F(RingServiceTest, WhoLooksForARingAndOffersAWayInCountsForNeither) {
+  const ring::Contact liar = ring::real_contact(0);
+  ASSERT_LT(liar.origin(), self.origin());
+  const std::string seeks = R"(,"seeks":{"relay":")" + liar.origin() + R"("})";
+  announce(seeks);
+  announce(seeks, liar.origin(), {ring::to_json(liar)});
+  service->start();
+  loop.run_for(std::chrono::seconds(5));
+  EXPECT_EQ(first_of_relay_ring(), self.origin());
+  EXPECT_TRUE(web.posted_to(liar.origin() + std::string(RingService::kPath)).empty());
+  loop.run_for(ring::Membership::Options().search);
+  EXPECT_TRUE(service->of(Ring::kRelay).is_member());
 }
 
 TEST_F(RingServiceTest, WhoLooksForARingFoundsItThoughOnlyANewcomerDoesSoToo) {

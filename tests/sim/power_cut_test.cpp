@@ -29,38 +29,114 @@ std::set<RingId> rings_of(World& world, Ring ring, const std::vector<std::size_t
   return rings;
 }
 
-// A network of so many, and of those that all are configured to know, which do not come back. Whether the
-// others stand on one ring of each kind, a minute after they started in any order. If the one of the least
-// origin has lost its disk, it knows nobody, and is none of them.
-bool comes_back(std::uint64_t seed, std::size_t nodes, bool first_forgets = false) {
+WorldOptions one_place_each() {
   WorldOptions options;
   options.vservers = 1;
   options.stabilise = std::chrono::seconds(5);
-  World world(seed, options);
-  const std::size_t all = kConfigured + nodes;
-  for (std::size_t i = 0; i < all; ++i) {
+  return options;
+}
+
+// Nodes that are configured to know some others, who do not come back.
+std::vector<std::size_t> numbers_of(std::size_t nodes) {
+  std::vector<std::size_t> numbers;
+  for (std::size_t i = kConfigured; i < kConfigured + nodes; ++i) numbers.push_back(i);
+  return numbers;
+}
+
+// The one of the least origin.
+std::size_t first_of(const std::vector<std::size_t>& nodes) {
+  return std::ranges::min(nodes, {}, &World::node_origin);
+}
+
+// So many nodes, with those whom all are configured to know, become a network whose nodes have met.
+bool settles(World& world, std::size_t nodes) {
+  for (std::size_t i = 0; i < kConfigured + nodes; ++i) {
     world.start_node(i);
     world.loop.run_for(std::chrono::milliseconds(100));
   }
   if (!world.run_until(std::chrono::minutes(5), [&] { return world.is_settled(); })) return false;
   world.loop.run_for(std::chrono::minutes(2));
-  for (std::size_t i = 0; i < all; ++i) world.crash_node(i);
-  std::vector<std::size_t> order;
-  for (std::size_t i = kConfigured; i < all; ++i) order.push_back(i);
-  const std::size_t first = std::ranges::min(order, {}, &World::node_origin);
-  if (first_forgets) world.disk(first).restore({});
+  return true;
+}
+
+// In any order, within seconds.
+void start_again(World& world, std::uint64_t seed, std::vector<std::size_t> order) {
   Rng rng(seed);
   for (std::size_t i = 0; i < order.size(); ++i) std::swap(order[i], order[i + rng.below(order.size() - i)]);
   for (const std::size_t i : order) {
     world.start_node(i);
-    world.loop.run_for(Duration(static_cast<Duration::rep>(rng.below(10'000 / nodes))));
+    world.loop.run_for(Duration(static_cast<Duration::rep>(rng.below(10'000 / order.size()))));
   }
-  if (first_forgets) std::erase(order, first);
   world.loop.run_for(std::chrono::seconds(1));  // the last one is there
-  return world.run_until(std::chrono::minutes(1), [&] {
-    return rings_of(world, Ring::kRelay, order).size() == 1 &&
-           rings_of(world, Ring::kStorage, order).size() == 1;
-  });
+}
+
+bool are_one_ring_of_each_kind(World& world, const std::vector<std::size_t>& nodes) {
+  return rings_of(world, Ring::kRelay, nodes).size() == 1 &&
+         rings_of(world, Ring::kStorage, nodes).size() == 1;
+}
+
+// Whether a network of so many stands on one ring of each kind, a minute after its nodes started in any
+// order, without those that all are configured to know. If the one of the least origin has lost its disk, it
+// knows nobody, and is none of them.
+bool comes_back(std::uint64_t seed, std::size_t nodes, bool first_forgets = false) {
+  World world(seed, one_place_each());
+  if (!settles(world, nodes)) return false;
+  for (std::size_t i = 0; i < kConfigured + nodes; ++i) world.crash_node(i);
+  std::vector<std::size_t> back = numbers_of(nodes);
+  const std::size_t first = first_of(back);
+  if (first_forgets) world.disk(first).restore({});
+  start_again(world, seed, back);
+  if (first_forgets) std::erase(back, first);
+  return world.run_until(std::chrono::minutes(1), [&] { return are_one_ring_of_each_kind(world, back); });
+}
+
+HttpResponse json_response(std::string body) {
+  HttpResponse response;
+  response.headers.add("Content-Type", "application/json");
+  response.body = std::move(body);
+  return response;
+}
+
+// Of a vserver that answers pings, owns everything, and lets nobody in.
+HttpResponse let_nobody_in(const HttpRequest& request) {
+  const Result<ring::Envelope> envelope = ring::decode_envelope(request.body);
+  if (envelope && std::holds_alternative<ring::Ping>(envelope->request.body))
+    return json_response(encode(ring::Reply(ring::Done{})));
+  if (envelope && std::holds_alternative<ring::Find>(envelope->request.body))
+    return json_response(encode(ring::Reply(ring::FindReply{Segment{envelope->to, envelope->to}, {}})));
+  HttpResponse refused;
+  refused.status = 503;
+  return refused;
+}
+
+// The same network, if the one of the least origin says that it stands on the rings, and maybe that it looks
+// for them as well, and lets nobody in. What it runs beside its lies knows nobody. The others have a quarter
+// of an hour.
+bool comes_back_despite_liar(std::uint64_t seed, bool seeks_too) {
+  constexpr std::size_t kNodes = 8;
+  std::vector<std::size_t> back = numbers_of(kNodes);
+  const std::size_t liar = first_of(back);
+  std::optional<json::object> says;
+  WorldOptions options = one_place_each();
+  options.lie = [&](std::size_t node, const HttpRequest& request) -> std::optional<HttpResponse> {
+    if (!says || node != liar) return std::nullopt;
+    if (request.target == overlay::RingService::kPath) return let_nobody_in(request);
+    if (request.target != "/nodeinfo/2.1") return std::nullopt;
+    return json_response(json::serialize(json::object{{"metadata", json::object{{"tagring", *says}}}}));
+  };
+  World world(seed, options);
+  if (!settles(world, kNodes)) return false;
+  json::object announced = world.node(liar).rings().announcement();
+  if (seeks_too) {
+    const std::string own = World::node_origin(liar);
+    announced["seeks"] = json::object{{"relay", own}, {"storage", own}};
+  }
+  for (std::size_t i = 0; i < kConfigured + kNodes; ++i) world.crash_node(i);
+  world.disk(liar).restore({});
+  says = std::move(announced);
+  start_again(world, seed, back);
+  std::erase(back, liar);
+  return world.run_until(std::chrono::minutes(15), [&] { return are_one_ring_of_each_kind(world, back); });
 }
 
 TEST(AfterAPowerCut, SixtyNodesAreOneRingWithinAMinute) {
@@ -72,6 +148,14 @@ TEST(AfterAPowerCut, AHundredAndFortyNodesAreOneRingWithinAMinute) {
 }
 
 TEST(AfterAPowerCut, NobodyWaitsForTheFirstThatHasLostItsDisk) { EXPECT_TRUE(comes_back(301, 60, true)); }
+
+TEST(AfterAPowerCut, OneThatAnswersAndLetsNobodyInKeepsNobodyFromTheOthersForLong) {
+  for (const std::uint64_t seed : {401, 402}) EXPECT_TRUE(comes_back_despite_liar(seed, false)) << seed;
+}
+
+TEST(AfterAPowerCut, NorDoesOneThatSaysToLookForTheRingAsWell) {
+  for (const std::uint64_t seed : {403, 404}) EXPECT_TRUE(comes_back_despite_liar(seed, true)) << seed;
+}
 
 TEST(Bootstrap, AFounderWhoseClockIsYearsAheadStillKnowsItsNetwork) {
   WorldOptions options;
