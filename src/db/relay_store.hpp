@@ -51,6 +51,9 @@ class SqliteRelayStore : public delivery::Store, public federation::LetterStore 
                                                               std::size_t limit, PostsOf which) override;
   Task<Result<std::vector<delivery::PublishedPost>>> posts_after(std::string author, std::string uri,
                                                                  std::size_t limit) override;
+  Task<Result<std::vector<std::string>>> authors_between(WallTime from, WallTime to,
+                                                         std::set<std::string> hosts,
+                                                         AuthorsMax max) override;
   Task<Result<std::optional<delivery::Consent>>> consent(std::string author) override;
   Task<Result<void>> save_consent(std::string author, delivery::Consent consent) override;
   Task<Result<void>> save_look(delivery::ProfileLook look) override;

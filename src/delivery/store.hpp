@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -159,6 +160,15 @@ class Store {
   // Those of all authors that have hashtags, by author and URI, after that pair.
   virtual Task<Result<std::vector<PublishedPost>>> posts_after(std::string author, std::string uri,
                                                                std::size_t limit) = 0;
+  // On these hosts the authors of posts that have hashtags, and were written after `from` and up to `to`: who
+  // wrote the newest of them first, of one host and in all as many as that. Looks at each of all posts.
+  struct AuthorsMax {
+    std::size_t of_host;
+    std::size_t all;
+  };
+  virtual Task<Result<std::vector<std::string>>> authors_between(WallTime from, WallTime to,
+                                                                 std::set<std::string> hosts,
+                                                                 AuthorsMax max) = 0;
   // Nothing if the author is unknown.
   virtual Task<Result<std::optional<Consent>>> consent(std::string author) = 0;
   virtual Task<Result<void>> save_consent(std::string author, Consent consent) = 0;

@@ -156,12 +156,17 @@ class Instances {
   // those do that have LitePub relays (Pleroma), and not as Mastodon does.
   [[nodiscard]] bool believes_copies(const std::string& host) const;
 
-  // Whom this node follows for what they publish: people, relays and groups.
+  // Who publishes here.
   struct Source {
-    OwnFollow follow;
+    std::string actor;
+    WallTime since;
     bool is_person = false;  // who publishes own posts only
   };
+  // Whom this node follows for that: people, relays and groups.
   [[nodiscard]] std::vector<Source> sources() const;
+  // The hosts of instances that were accepted as followers of the public collection, and since when: they
+  // send all public posts of their people, whom this node does not follow.
+  [[nodiscard]] std::map<std::string, WallTime> senders_of_all() const;
 
   // Hosts that may be subscribed to hashtags.
   [[nodiscard]] std::vector<std::string> receivers() const;

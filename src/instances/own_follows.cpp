@@ -32,7 +32,18 @@ std::vector<Instances::Source> Instances::sources() const {
   std::vector<Source> found;
   for (const auto& [key, own] : own_follows_) {
     const auto link = links_.find({own.object, own.actor});
-    if (own.accepted) found.push_back({own, link != links_.end() && link->second.style == Style::kPerson});
+    const bool is_person = link != links_.end() && link->second.style == Style::kPerson;
+    if (own.accepted) found.push_back({own.object, own.since, is_person});
+  }
+  return found;
+}
+
+std::map<std::string, WallTime> Instances::senders_of_all() const {
+  std::map<std::string, WallTime> found;
+  for (const auto& [key, link] : links_) {
+    if (!link.accepted || link.style != Style::kMastodon) continue;
+    const auto known = found.try_emplace(link.host, link.since).first;
+    known->second = std::min(known->second, link.since);  // it may use hashtag actors, too
   }
   return found;
 }

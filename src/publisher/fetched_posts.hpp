@@ -61,6 +61,10 @@ class FetchedPosts {
   static constexpr std::string_view kTooOld = "the post is too old";  // why it was not taken
   // By a relay, a group, or the author's server itself.
   [[nodiscard]] Task<Outcome> announced(std::string uri, Told told);
+  // Nothing that is known here speaks against posts of that author.
+  [[nodiscard]] bool takes(const std::string& author) const {
+    return publisher_.takes(author) && blocks_.of_actor(author) == nullptr && !blocks_.is_refused_by(author);
+  }
   // That host has not asked to be left alone.
   [[nodiscard]] bool may_ask(const std::string& host) const { return client_.hosts().may_fetch(host); }
   // A group says that a post was deleted. Believed if it is.

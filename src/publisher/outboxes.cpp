@@ -4,9 +4,11 @@
 #include <functional>
 #include <initializer_list>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "fediverse/json_ld.hpp"
+#include "fediverse/note.hpp"
 #include "fediverse/vocabulary.hpp"
 #include "http/http_error.hpp"
 #include "http/url.hpp"
@@ -89,7 +91,8 @@ Task<void> Outboxes::note_what_is_known(WallTime seen) {
   const Result<std::optional<WallTime>> unread = co_await store_.known_until();
   if (!unread) known_until_ = WallTime::min();  // or what is newer would take the place of that
   if (unread && *unread) known_until_ = std::min(known_until_, **unread);
-  if (!instances_.sources().empty()) co_await store_.save_known_until(known_until_);
+  if (!instances_.sources().empty() || !instances_.senders_of_all().empty())
+    co_await store_.save_known_until(known_until_);
   fetched_before_.clear();
   requests_ = 0;
 }
@@ -100,23 +103,56 @@ Task<void> Outboxes::read_all() {
   readings_.cancel();
   co_await readings_.join();
   readings_.reopen();
-  std::map<std::string, std::deque<Reading>> by_host = draw();
-  unread_ = by_host.size();
-  if (by_host.empty()) co_await store_.save_known_until(std::nullopt);
+  Readings by_host = draw();
+  const Result<void> added = co_await add_people_of_instances(&by_host);
+  if (!added) log_.warn("outboxes_unread", {{"because", added.error().message}});
+  unread_ = by_host.size() + (added ? 0 : 1);  // those are left to the next start
+  if (unread_ == 0) co_await store_.save_known_until(std::nullopt);
   for (auto& [host, readings] : by_host)
     readings_.spawn("outboxes_of_host", read_host(host, std::move(readings)));
 }
 
 // By host; any of them, if there are too many, or the same would be left out at each start.
-std::map<std::string, std::deque<Outboxes::Reading>> Outboxes::draw() {
+Outboxes::Readings Outboxes::draw() {
   std::vector<instances::Instances::Source> sources = instances_.sources();
-  std::map<std::string, std::deque<Reading>> by_host;
+  Readings by_host;
   for (std::size_t i = 0; i < std::min(sources.size(), kSourcesMax); ++i) {
     std::swap(sources[i], sources[i + rng_.below(sources.size() - i)]);
-    const std::string host = host_of(sources[i].follow.object);
+    const std::string host = host_of(sources[i].actor);
     by_host[host].push_back({.source = std::move(sources[i])});
   }
   return by_host;
+}
+
+// Behind those whom the node follows.
+Task<Result<void>> Outboxes::add_people_of_instances(Readings* readings) {
+  const std::map<std::string, WallTime> senders = instances_.senders_of_all();
+  const bool knows_any = known_until_ != WallTime::min();
+  if (senders.empty() || !knows_any || clock_.wall_now() - known_until_ < kInstancesTry)
+    co_return Result<void>();
+  std::set<std::string> hosts;
+  for (const auto& [host, since] : senders) hosts.insert(host);
+  // The same after a restart, whoever has published since.
+  CO_TRY(const std::vector<std::string> authors,
+         co_await store_.authors_between(known_until_ - kBack, known_until_, std::move(hosts),
+                                         {kAuthorsOfHostMax, kAuthorsMax}));
+  for (const std::string& author : authors) {
+    const std::string host = host_of(author);
+    Reading reading{.source = {author, senders.at(host), /*is_person=*/true}, .is_followed = false};
+    std::deque<Reading>& of_host = (*readings)[host];
+    const bool is_there =
+        std::ranges::any_of(of_host, [&](const Reading& other) { return other.source.actor == author; });
+    if (!is_there && may_read(reading)) of_host.push_back(std::move(reading));
+  }
+  std::erase_if(*readings, [](const auto& of_host) { return of_host.second.empty(); });
+  co_return Result<void>();
+}
+
+// An instance may have left, or been blocked, while it was waited for.
+bool Outboxes::may_read(const Reading& reading) const {
+  const std::string& actor = reading.source.actor;
+  return reading.is_followed ||
+         (fetched_.takes(actor) && instances_.senders_of_all().contains(host_of(actor)));
 }
 
 Task<void> Outboxes::read_host(std::string host, std::deque<Reading> waiting) {
@@ -146,57 +182,68 @@ Task<void> Outboxes::read_host(std::string host, std::deque<Reading> waiting) {
 }
 
 // Each host in its turn.
-Task<Result<void>> Outboxes::wait() {
-  if (++requests_ > kRequestsMax) co_return fail(ErrorCode::kBusy, "enough was asked for");
+Task<Result<void>> Outboxes::wait(const Reading* reading) {
+  if (++requests_ > (reading->is_followed ? kRequestsMax : kRequestsForInstances))
+    co_return fail(ErrorCode::kBusy, "enough was asked for");
   const Instant next = std::max(next_request_, clock_.now()) + kBetween;
   next_request_ = next;
   co_await clock_.sleep_until(next);
+  if (!may_read(*reading)) co_return fail(ErrorCode::kDenied, "it does not publish here any more");
   co_return Result<void>();
 }
 
-Task<Result<json::object>> Outboxes::get(std::string url, std::string actor) {
-  if (!fediverse::is_same_origin(url, actor)) co_return fail(ErrorCode::kInvalid, "the outbox is elsewhere");
-  CO_TRY_VOID(co_await wait());
+Task<Result<json::object>> Outboxes::get(std::string url, const Reading* reading) {
+  if (!fediverse::is_same_origin(url, reading->source.actor))
+    co_return fail(ErrorCode::kInvalid, "the outbox is elsewhere");
+  CO_TRY_VOID(co_await wait(reading));
   CO_TRY(const std::string body, co_await client_.fetch_body(std::move(url)));
   co_return fediverse::parse_document(body);
 }
 
 // A post that an outbox names, by itself or by its Create, and of a relay or a group (FEP-1b12) by what is
 // announced of it; empty if it is none that could be published.
-Outboxes::Listed Outboxes::post_in(const json::value& item, bool of_person) {
+Outboxes::Listed Outboxes::post_in(const json::value& item, bool of_person, WallTime now) {
   const json::value* object = of_person ? &item : object_of(item, {"Announce"});
   if (object != nullptr) object = object_of(*object, {"Create", "Update"});
   if (object == nullptr) return {};
   const json::object* note = object->is_object() ? &object->get_object() : nullptr;
   const bool is_whole =
       note != nullptr && json::find(*note, "type") != nullptr;  // else an id, in braces or not
-  if (!is_whole) return {json::id_of(*object), std::nullopt};
-  if (!fediverse::is_post(*note) || json::find(*note, "tag") == nullptr) return {};
-  return {json::id_of(*object), from_rfc3339(json::text_of(*note, "updated"))};
+  if (!is_whole) return {.uri = json::id_of(*object)};
+  if (!fediverse::is_post(*note)) return {};
+  Listed listed{.uri = json::id_of(*object), .updated = from_rfc3339(json::text_of(*note, "updated"))};
+  // One that does not say for whom it is may lack its hashtags, too.
+  if (json::find(*note, "to") == nullptr) return listed;
+  const Result<fediverse::Note> shown = fediverse::parse_fetched_note(*note, now);
+  listed.is_bare = shown && (shown->tags.empty() || shown->visibility != fediverse::Visibility::kPublic);
+  return listed;
 }
 
 Outboxes::Page Outboxes::read_page(const json::object& page, bool of_person, WallTime not_before) const {
   Page read{.posts = {}, .is_old = false, .next = json::id_of(page, "next")};
   if (read.next.size() > fediverse::kIdSizeMax) read.next.clear();
+  std::size_t bare = 0;
+  std::size_t others = 0;
   json::for_each(items_of(page), [&](const json::value& item) {
     if (is_before(item, not_before)) {
       read.is_old = true;
       return;
     }
-    Listed post = post_in(item, of_person);
-    if (read.posts.size() < kItemsMax && !post.uri.empty() && post.uri.size() <= kUriMax)
-      read.posts.push_back(std::move(post));
+    Listed post = post_in(item, of_person, clock_.wall_now());
+    if (post.uri.empty() || post.uri.size() > kUriMax) return;
+    std::size_t& count = post.is_bare ? bare : others;
+    if (++count <= kItemsMax) read.posts.push_back(std::move(post));
   });
   return read;
 }
 
 Task<Result<bool>> Outboxes::publish(std::vector<Listed> posts, Reading* reading, WallTime not_before) {
-  const std::string actor = reading->source.follow.object;
+  const std::string actor = reading->source.actor;
   const bool is_person = reading->source.is_person;
   bool reached_known = false;
-  for (const auto& [uri, updated] : posts) {
+  for (const auto& [uri, updated, is_bare] : posts) {
     const std::size_t hash = std::hash<std::string>()(uri);
-    reading->listed.insert(hash);
+    if (!is_bare) reading->listed.insert(hash);
     if (const auto before = fetched_before_.find(hash); before != fetched_before_.end()) {
       reached_known = reached_known || before->second;
       continue;
@@ -204,9 +251,11 @@ Task<Result<bool>> Outboxes::publish(std::vector<Listed> posts, Reading* reading
     CO_TRY(const std::optional<delivery::PublishedPost> known, co_await store_.find_post(uri));
     reached_known = reached_known || (known && known->published <= known_until_);
     if (known) reading->oldest_known = std::min(reading->oldest_known, known->published);
-    const bool is_edited = known && updated && *updated > std::max(known->changed, known->published);
-    if ((known && !is_edited) || (is_person && !fediverse::is_same_origin(uri, actor))) continue;
-    CO_TRY_VOID(co_await wait());
+    const bool is_later = known && updated && *updated > std::max(known->changed, known->published);
+    const bool has_lost_its_tags = is_bare && known && !known->tags.empty();
+    const bool is_wanted = known ? is_later || has_lost_its_tags : !is_bare;
+    if (!is_wanted || (is_person && !fediverse::is_same_origin(uri, actor))) continue;
+    CO_TRY_VOID(co_await wait(reading));
     const auto taken = co_await fetched_.announced(
         uri,
         {.not_before = not_before, .by = is_person ? actor : std::string(), .is_update = known.has_value()});
@@ -226,7 +275,7 @@ Task<Result<bool>> Outboxes::publish(std::vector<Listed> posts, Reading* reading
 
 // What is known of the time that the pages are of, and is not on them, may have been deleted.
 Task<Result<void>> Outboxes::look_at_missing(const Reading* reading, WallTime not_before) {
-  const std::string actor = reading->source.follow.object;
+  const std::string actor = reading->source.actor;
   bool lacks_some = false;
   std::string after;
   for (;;) {
@@ -238,7 +287,7 @@ Task<Result<void>> Outboxes::look_at_missing(const Reading* reading, WallTime no
       const std::size_t hash = std::hash<std::string>()(post.uri);
       const bool is_of_then = post.published >= not_before && post.published <= known_until_;
       if (!is_of_then || reading->listed.contains(hash) || fetched_before_.contains(hash)) continue;
-      CO_TRY_VOID(co_await wait());
+      CO_TRY_VOID(co_await wait(reading));
       const auto looked = co_await fetched_.announced(post.uri, {.by = actor, .is_update = true});
       if (looked || !is_unanswered(looked.error())) {
         fetched_before_.emplace(hash, false);
@@ -252,15 +301,14 @@ Task<Result<void>> Outboxes::look_at_missing(const Reading* reading, WallTime no
   co_return Result<void>();
 }
 
-Task<Result<std::string>> Outboxes::outbox_of(std::string actor) {
-  CO_TRY(const json::object profile, co_await get(actor, actor));
+Task<Result<std::string>> Outboxes::outbox_of(const Reading* reading) {
+  CO_TRY(const json::object profile, co_await get(reading->source.actor, reading));
   co_return json::id_of(profile, "outbox");
 }
 
 Task<Result<json::object>> Outboxes::first_page(Reading* reading) {
-  const std::string actor = reading->source.follow.object;
-  CO_TRY(std::string url, co_await outbox_of(actor));
-  CO_TRY(json::object outbox, co_await get(std::move(url), actor));
+  CO_TRY(std::string url, co_await outbox_of(reading));
+  CO_TRY(json::object outbox, co_await get(std::move(url), reading));
   const json::value* first = json::find(outbox, "first");
   if (first == nullptr) co_return outbox;
   if (first->is_object() && items_of(first->get_object()) != nullptr) {
@@ -271,12 +319,12 @@ Task<Result<json::object>> Outboxes::first_page(Reading* reading) {
   if (reading->next.empty() && first->is_object())  // a Link
     reading->next = json::text_of(first->get_object(), "href");
   outbox.clear();
-  co_return co_await get(reading->next, actor);
+  co_return co_await get(reading->next, reading);
 }
 
 Task<Result<void>> Outboxes::go_on(Reading* reading) {
   const instances::Instances::Source& source = reading->source;
-  const WallTime not_before = std::max(source.follow.since, clock_.wall_now() - kBack);
+  const WallTime not_before = std::max(source.since, clock_.wall_now() - kBack);
   WallTime begin = not_before;  // of what the pages list
   for (;;) {
     Page page;
@@ -285,7 +333,7 @@ Task<Result<void>> Outboxes::go_on(Reading* reading) {
       if (reading->next.empty()) {
         document = co_await first_page(reading);
       } else {
-        document = co_await get(reading->next, source.follow.object);
+        document = co_await get(reading->next, reading);
       }
       if (!document) co_return std::unexpected(document.error());
       page = read_page(*document, source.is_person, not_before);
@@ -298,7 +346,7 @@ Task<Result<void>> Outboxes::go_on(Reading* reading) {
   }
   if (!reading->lacks_some && source.is_person) co_return co_await look_at_missing(reading, begin);
   if (!reading->lacks_some) co_return Result<void>();
-  *reading = {.source = reading->source, .found = reading->found};
+  *reading = {.source = reading->source, .is_followed = reading->is_followed, .found = reading->found};
   co_return fail(ErrorCode::kUnavailable, "not all posts could be had");
 }
 

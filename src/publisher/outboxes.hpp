@@ -7,7 +7,9 @@
 // and holds up no other. After a restart all are read anew, back to what was known before the reading that it
 // has ended.
 //
-// Only of those whom the node follows, since whom a server publishes for is not written anywhere else.
+// After a day the same is done for people of the instances that have this node as a relay, whom it does not
+// follow: for those who published here in the week before it was away, as long as their instance sends all
+// that is public, and may publish. Nowhere is written who else is there.
 #pragma once
 
 #include <deque>
@@ -32,6 +34,12 @@ class Outboxes {
       std::chrono::minutes(1);  // servers deliver what they still hold first
   // Who was away for less has missed nothing.
   static constexpr Duration kAway = std::chrono::minutes(3);
+  // So long instances that have this node as a relay try to deliver a post, at the least: Misskey 12 times,
+  // the last time after 32 hours, Mastodon 17 times, for two days. Who was away for less gets all of it from
+  // themselves, and outboxes would be a load for nothing; the eight hours less are for those that are set to
+  // try a little less. The time away is counted from the newest post that is known: where posts are so few
+  // that a node only seems to have been away, so are the authors to be asked.
+  static constexpr Duration kInstancesTry = std::chrono::hours(24);
   static constexpr Duration kLookEvery = std::chrono::seconds(30);
   static constexpr Duration kBack = std::chrono::days(7);
   static constexpr Duration kBetween = std::chrono::seconds(1);  // requests
@@ -40,11 +48,17 @@ class Outboxes {
   static constexpr Duration kPatience = std::chrono::hours(24);
   static constexpr Duration kFirstPause = std::chrono::minutes(1);
   static constexpr Duration kLongestPause = std::chrono::hours(1);
-  static constexpr std::size_t kSourcesMax = 1000;     // of a start; of more, others each time
-  static constexpr std::size_t kItemsMax = 40;         // of a page
+  static constexpr std::size_t kSourcesMax = 1000;  // of a start; of more, others each time
+  // Authors of instances, the latest first: at three requests or more for each, those of one instance take
+  // ten minutes, and all of them an hour.
+  static constexpr std::size_t kAuthorsMax = 1000;
+  static constexpr std::size_t kAuthorsOfHostMax = 200;
+  static constexpr std::size_t kItemsMax = 40;         // of a page, that may be published; and of others
   static constexpr std::size_t kUriMax = 512;          // bytes; many pages may be waiting
   static constexpr std::size_t kPagesMax = 10;         // of one outbox
   static constexpr std::size_t kRequestsMax = 20'000;  // of a start
+  // When so many of these were made, none for people of instances: others are followed to be read.
+  static constexpr std::size_t kRequestsForInstances = 10'000;
 
   Outboxes(const instances::Instances& instances, FetchedPosts& fetched, delivery::Store& store,
            federation::SignedClient& client, const Runtime& runtime)
@@ -68,6 +82,7 @@ class Outboxes {
   // An outbox, and how far it was read.
   struct Reading {
     instances::Instances::Source source;
+    bool is_followed = true;                  // else it is one of an instance's people
     std::string next = {};                    // URL of the page to go on with; empty: it begins
     std::size_t pages = 0;                    // that were read
     bool lacks_some = false;                  // posts that could not be had just then
@@ -79,28 +94,33 @@ class Outboxes {
   // `seen`: when the node was there last, as far as it knows.
   Task<void> note_what_is_known(WallTime seen);
   Task<void> read_all();
-  [[nodiscard]] std::map<std::string, std::deque<Reading>> draw();
+  using Readings = std::map<std::string, std::deque<Reading>>;  // by host
+  [[nodiscard]] Readings draw();
+  Task<Result<void>> add_people_of_instances(Readings* readings);
+  [[nodiscard]] bool may_read(const Reading& reading) const;
   Task<void> read_host(std::string host, std::deque<Reading> waiting);
   // kUnavailable or kTimedOut if it is to go on later.
   Task<Result<void>> go_on(Reading* reading);
   Task<Result<json::object>> first_page(Reading* reading);
-  Task<Result<std::string>> outbox_of(std::string actor);
+  Task<Result<std::string>> outbox_of(const Reading* reading);
   struct Listed {
     std::string uri;
-    std::optional<WallTime> updated;  // if the outbox says so
+    std::optional<WallTime> updated = {};  // if the outbox says so
+    bool is_bare = false;                  // it is shown to have no hashtags, or not to be public
   };
   struct Page {
     std::vector<Listed> posts;
     bool is_old = false;  // what comes after it is from before the time that is looked for
     std::string next;     // URL; empty on the last one
   };
-  [[nodiscard]] static Listed post_in(const json::value& item, bool of_person);
+  [[nodiscard]] static Listed post_in(const json::value& item, bool of_person, WallTime now);
   [[nodiscard]] Page read_page(const json::object& page, bool of_person, WallTime not_before) const;
   // Whether there was one that was known before, or is too old.
   Task<Result<bool>> publish(std::vector<Listed> posts, Reading* reading, WallTime not_before);
   Task<Result<void>> look_at_missing(const Reading* reading, WallTime not_before);
-  Task<Result<json::object>> get(std::string url, std::string actor);
-  Task<Result<void>> wait();
+  Task<Result<json::object>> get(std::string url, const Reading* reading);
+  // Until it is the turn of that one's next request.
+  Task<Result<void>> wait(const Reading* reading);
 
   const instances::Instances& instances_;
   FetchedPosts& fetched_;

@@ -671,6 +671,37 @@ TEST_P(RelayStore, KnowsUntilWhenPostsWereKnownUntilItIsToldThatAllWasRead) {
   EXPECT_EQ(must(store().known_until()), std::nullopt);
 }
 
+TEST_P(RelayStore, AuthorsOfSomeHostsComeByTheirNewestPostsAndNoMoreOfOneHostThanThat) {
+  const auto post = [&](const std::string& author, std::int64_t published, Tags tags = {"cats"_tag}) {
+    PublishedPost written{author + "/" + std::to_string(published), author, at(published), {"cats"_tag}};
+    must(store().publish(written, 1));
+    written.tags = std::move(tags);
+    written.is_edit = true;
+    if (written.tags.empty()) must(store().publish(std::move(written), 1));
+  };
+  const std::string a = "https://a.example/users/";
+  const std::string b = "https://b.example/users/";
+  const std::set<std::string> both = {"a.example", "b.example"};
+  using Found = std::vector<std::string>;
+  EXPECT_EQ(must(store().authors_between(at(0), at(9), both, {9, 9})), Found());
+  post(a + "1", 3);
+  post(a + "1", 7);
+  post(a + "2", 5);
+  post(a + "3", 4);
+  post(b + "1", 2);
+  post(a + "before", 1);
+  post(a + "after", 8);
+  post(a + "edited", 6, {});
+  post("https://c.example/users/1", 6);
+  post("https://a.example.c.example/users/1", 6);
+  EXPECT_EQ(must(store().authors_between(at(1), at(7), both, {9, 9})),
+            (Found{a + "1", a + "2", a + "3", b + "1"}));
+  EXPECT_EQ(must(store().authors_between(at(1), at(7), both, {2, 9})), (Found{a + "1", a + "2", b + "1"}));
+  EXPECT_EQ(must(store().authors_between(at(1), at(7), both, {9, 2})), (Found{a + "1", a + "2"}));
+  EXPECT_EQ(must(store().authors_between(at(1), at(6), {"a.example"}, {9, 9})),
+            (Found{a + "2", a + "3", a + "1"}));
+}
+
 TEST_P(RelayStore, NodesOfASegmentComeClockwiseAcrossZeroWithoutGapsOrRepeats) {
   Rng rng(9);
   std::vector<Follower> everybody;

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <functional>
 #include <map>
+#include <utility>
 
 #include "http/url.hpp"
 #include "node/fixture.hpp"
@@ -45,9 +47,7 @@ class Outboxes : public NodeTest {
   }
   // The person follows the node, and accepts being followed back.
   void befriend(const Author& person) {
-    json::object document = json::parse_object(person.document()).value();
-    document["outbox"] = person.id + "/outbox";
-    internet.serve(person.id, json::serialize(document));
+    serve_with_outbox(person);
     EXPECT_EQ(post_signed(follow_text(person, {origin + "/actor"}), person).status, 202);
     settle();
     const json::object accept = {{"id", person.id + "/accepts/1"},
@@ -56,6 +56,43 @@ class Outboxes : public NodeTest {
                                  {"object", internet.posted_to(person.inbox).back()}};
     EXPECT_EQ(post_signed(json::serialize(accept), person).status, 202);
     settle();
+  }
+  void serve_with_outbox(const Author& person) {
+    json::object document = json::parse_object(person.document()).value();
+    document["outbox"] = person.id + "/outbox";
+    internet.serve(person.id, json::serialize(document));
+  }
+  json::object admin(const std::string& path, const json::object& body) {
+    const HttpResponse response = control(path, json::serialize(body));
+    EXPECT_EQ(response.status, 200) << response.body;
+    settle();
+    return json::parse_object(response.body).value_or(json::object());
+  }
+  // Has the node as a relay.
+  Author add_instance(const std::string& host) {
+    const Author instance = make_author("https://" + host + "/actor");
+    admin("/instances/permit", {{"host", host}, {"publishes", true}, {"receives", true}});
+    EXPECT_EQ(post_signed(follow_text(instance, {kEverybody}), instance).status, 202);
+    settle();
+    return instance;
+  }
+  // One of its people, whom the node does not follow.
+  Author add_author(const std::string& id) {
+    Author author = make_author(id);
+    serve_with_outbox(author);
+    return author;
+  }
+  // Also delivered.
+  std::string publish_as(const Author& author, const std::string& name) {
+    const std::string uri = write_as(author, name, clock.wall_now());
+    deliver({.uri = uri, .author = author.id, .tags = {"dogs"}}, author);
+    settle();
+    return uri;
+  }
+  void be_away(Duration duration) {
+    loop.drop(kOwner);
+    node.reset();
+    loop.run_for(duration);
   }
   // In the outbox, as GoToSocial writes it (seen with 0.20): Create with the id of the post.
   std::string write(const std::string& name, WallTime published,
@@ -102,10 +139,11 @@ class Outboxes : public NodeTest {
     internet.serve(json::id_of(document), json::serialize(document));
   }
   // By its server, as one that was written now.
-  void deliver(const PostText& post) {
+  void deliver(const PostText& post) { deliver(post, dora); }
+  void deliver(const PostText& post, const Author& author) {
     json::object create = json::parse_object(create_text(post)).value();
     create["object"].as_object()["published"] = to_rfc3339(clock.wall_now());
-    EXPECT_EQ(ask(signed_at(clock.wall_now(), dora, json::serialize(create))).status, 202);
+    EXPECT_EQ(ask(signed_at(clock.wall_now(), author, json::serialize(create))).status, 202);
   }
   // What the node remembers of a reading that is not over.
   std::vector<std::string> unread() { return rows("SELECT name FROM counters WHERE name LIKE 'outboxes%'"); }
@@ -491,6 +529,175 @@ TEST_F(Outboxes, AreReadBackToWhatWasKnownBeforeTheMachineSlept) {
   deliver(delivered);
   settle(std::chrono::minutes(3));
   EXPECT_THAT(history("dogs"), UnorderedElementsAre(known, missed, delivered.uri));
+}
+
+// As Mastodon and Misskey show their posts.
+TEST_F(Outboxes, OfPostsThatAreShownWholeThoseAreNotFetchedThatCouldNotBePublished) {
+  settle(std::chrono::minutes(1));  // away
+  const auto show = [&](const std::string& name, const std::function<void(json::object&)>& change) {
+    const std::string uri = write(name, loop.wall_now());
+    json::object note = json::parse_object(internet.documents[uri].body).value();
+    change(note);
+    items_[dora.id].back().as_object()["object"] = note;
+    return uri;
+  };
+  const auto without_hashtags = [](json::object& note) { note["tag"] = json::array(); };
+  const std::string good = show("good", [](json::object&) {});
+  const std::string plain = show("plain", without_hashtags);
+  const std::string unlisted = show("unlisted", [&](json::object& note) {
+    note["to"] = dora.id + "/followers";
+    note["cc"] = kEverybody;
+  });
+  const std::string in_part = show("in_part", [&](json::object& note) {
+    without_hashtags(note);
+    note.erase("to");
+  });
+  const std::string last = write("last", loop.wall_now());
+  internet.calls.clear();
+  come_back();
+  EXPECT_THAT(history("dogs"), UnorderedElementsAre(good, in_part, last));
+  EXPECT_THAT(internet.sent_to(plain), IsEmpty());
+  EXPECT_THAT(internet.sent_to(unlisted), IsEmpty());
+  // Its own server is asked about what is known.
+  json::object note = json::parse_object(internet.documents[good].body).value();
+  without_hashtags(note);
+  items_[dora.id][0].as_object()["object"] = note;
+  note["updated"] = to_rfc3339(loop.wall_now());
+  internet.serve(good, json::serialize(note));
+  const std::string later = write("later", loop.wall_now());
+  come_back();
+  EXPECT_THAT(history("dogs"), UnorderedElementsAre(in_part, last, later));
+}
+
+// --- people of instances that have the node as a relay -----------------------------------------------------
+
+TEST_F(Outboxes, OfPeopleOfInstancesAreReadAfterADayAndNotAfterAnHour) {
+  const Author erin = add_author("https://social.example/users/erin");
+  write_as(erin, "old", loop.wall_now() - std::chrono::hours(1));  // from before the instance came
+  add_instance("social.example");
+  const std::string known = publish_as(erin, "known");
+  ASSERT_THAT(history("dogs"), ElementsAre(known));
+  const std::string early = write_as(erin, "early", loop.wall_now());
+  be_away(std::chrono::hours(1));
+  internet.calls.clear();
+  come_back();
+  EXPECT_THAT(internet.sent_to(erin.id + "/outbox"), IsEmpty()) << "its server tries for longer";
+  be_away(publisher::Outboxes::kInstancesTry);
+  const std::string late = write_as(erin, "late", loop.wall_now());
+  come_back();
+  EXPECT_THAT(history("dogs"), UnorderedElementsAre(known, early, late));
+  EXPECT_THAT(unread(), IsEmpty());
+  const std::size_t fetched = internet.sent_to(late).size();
+  come_back();
+  EXPECT_THAT(history("dogs"), UnorderedElementsAre(known, early, late));
+  EXPECT_THAT(internet.sent_to(late), SizeIs(fetched));
+}
+
+TEST_F(Outboxes, OfPeopleOfInstancesAreReadWhereTheMachineSleptForADay) {
+  const Author erin = add_author("https://social.example/users/erin");
+  add_instance("social.example");
+  const std::string known = publish_as(erin, "known");
+  clock.sleep(std::chrono::hours(6));
+  const std::string missed = write_as(erin, "missed", clock.wall_now());
+  settle(std::chrono::minutes(3));
+  EXPECT_THAT(history("dogs"), ElementsAre(known));
+  clock.sleep(publisher::Outboxes::kInstancesTry);
+  settle(std::chrono::minutes(3));
+  EXPECT_THAT(history("dogs"), UnorderedElementsAre(known, missed));
+}
+
+TEST_F(Outboxes, OfPeopleOfInstancesARestartWhileTheyAreReadLosesNothing) {
+  const Author erin = add_author("https://social.example/users/erin");
+  add_instance("social.example");
+  const std::string known = publish_as(erin, "known");
+  be_away(std::chrono::hours(30));
+  const std::string missed = write_as(erin, "missed", loop.wall_now());
+  const std::string delivered = write_as(erin, "delivered", loop.wall_now());
+  const HttpResponse outbox = std::exchange(internet.documents[erin.id + "/outbox"], with_status(503));
+  start(config_);
+  settle(std::chrono::seconds(30));
+  // Its server still tries to, with this one.
+  deliver({.uri = delivered, .author = erin.id, .tags = {"dogs"}}, erin);
+  start(config_);  // before it was asked
+  come_back();     // and while it is asked again
+  EXPECT_THAT(history("dogs"), UnorderedElementsAre(known, delivered));
+  EXPECT_THAT(unread(), SizeIs(1));
+  internet.documents[erin.id + "/outbox"] = outbox;
+  come_back();
+  EXPECT_THAT(history("dogs"), UnorderedElementsAre(known, missed, delivered));
+  EXPECT_THAT(unread(), IsEmpty());
+}
+
+TEST_F(Outboxes, OfPeopleOfInstancesWhoAreNotWelcomeOrHaveLeftNoneIsRead) {
+  std::map<std::string, Author> authors;
+  std::map<std::string, Author> instances;
+  for (const char* name : {"good", "left", "denied", "blocked", "waiting"}) {
+    const std::string host = std::string(name) + ".example";
+    authors.emplace(name, add_author("https://" + host + "/users/erin"));
+    instances.emplace(name, add_instance(host));
+    publish_as(authors.at(name), "known");
+  }
+  const Author banned = add_author("https://good.example/users/banned");
+  const Author refuser = add_author("https://good.example/users/refuser");
+  publish_as(banned, "of_banned");
+  publish_as(refuser, "of_refuser");
+  EXPECT_EQ(post_signed(undo_follow_text(instances.at("left"), {kEverybody}), instances.at("left")).status,
+            202);
+  admin("/instances/permit", {{"host", "denied.example"}, {"publishes", false}, {"receives", true}});
+  admin("/blocks/add", {{"kind", "domain"}, {"what", "blocked.example"}, {"reason", "spam"}});
+  admin("/blocks/add", {{"kind", "author"}, {"what", banned.id}, {"reason", "spam"}});
+  const json::object block = {{"id", refuser.id + "/blocks/1"},
+                              {"type", "Block"},
+                              {"actor", refuser.id},
+                              {"object", origin + "/actor"}};
+  EXPECT_EQ(post_signed(json::serialize(block), refuser).status, 202);
+  settle();
+  be_away(std::chrono::hours(30));
+  const std::string late = write_as(authors.at("good"), "late", loop.wall_now());
+  for (const char* name : {"left", "denied", "blocked"}) write_as(authors.at(name), "late", loop.wall_now());
+  // It leaves while its server does not answer.
+  const std::string waiting = authors.at("waiting").id + "/outbox";
+  const HttpResponse outbox = std::exchange(internet.documents[waiting], with_status(503));
+  internet.calls.clear();
+  come_back();
+  EXPECT_THAT(history("dogs"), ::testing::Contains(late));
+  for (const char* name : {"left", "denied", "blocked"})
+    EXPECT_THAT(internet.sent_to(authors.at(name).id + "/outbox"), IsEmpty()) << name;
+  EXPECT_THAT(internet.sent_to(banned.id + "/outbox"), IsEmpty());
+  EXPECT_THAT(internet.sent_to(refuser.id + "/outbox"), IsEmpty());
+  EXPECT_THAT(internet.sent_to(waiting), ::testing::Not(IsEmpty()));
+  const Author& leaver = instances.at("waiting");
+  EXPECT_EQ(post_signed(undo_follow_text(leaver, {kEverybody}), leaver).status, 202);
+  internet.documents[waiting] = outbox;
+  internet.calls.clear();
+  settle(std::chrono::hours(2));
+  EXPECT_THAT(internet.sent_to(waiting), IsEmpty());
+  EXPECT_THAT(unread(), IsEmpty());
+}
+
+TEST_F(Outboxes, OfPeopleOfInstancesThoseAreReadWhoPublishedLastAndNoMoreThanThat) {
+  const std::size_t many = publisher::Outboxes::kAuthorsOfHostMax + 20;
+  add_instance("social.example");
+  const auto name = [](std::size_t i) { return fmt::format("https://social.example/users/{:04}", i); };
+  const WallTime now = loop.wall_now();
+  be_away(std::chrono::hours(30));
+  const auto know_post_of = [&](const std::string& author, WallTime published) {
+    serve_with_outbox({.id = author, .key = dora.key, .inbox = author + "/inbox"});
+    const delivery::PublishedPost post{author + "/notes/1", author, published, {Tag::parse("dogs").value()}};
+    const auto owed = run(stores->relay.publish(post, 1));
+    EXPECT_TRUE(run(stores->relay.acknowledge({{owed.value().at(0).seq, 1}})));
+  };
+  for (std::size_t i = 0; i < many; ++i) know_post_of(name(i), now - std::chrono::minutes(i));
+  const std::string idle = "https://social.example/users/idle";
+  know_post_of(idle, now - std::chrono::days(8));
+  internet.calls.clear();
+  start(config_);
+  settle(std::chrono::minutes(30));
+  std::size_t asked = 0;
+  for (std::size_t i = 0; i < many; ++i) asked += internet.sent_to(name(i) + "/outbox").empty() ? 0 : 1;
+  EXPECT_EQ(asked, publisher::Outboxes::kAuthorsOfHostMax);
+  EXPECT_THAT(internet.sent_to(name(many - 1) + "/outbox"), IsEmpty()) << "the last one to have published";
+  EXPECT_THAT(internet.sent_to(idle + "/outbox"), IsEmpty());
 }
 
 TEST_F(Outboxes, OfWhomTheNodeDoesNotFollowNothingIsRead) {
