@@ -1,8 +1,5 @@
 // The part of SqliteRelayStore that is about authors: what they have published here, to what they consent,
 // when their profiles are looked at again, and which posts are put off.
-#include <map>
-#include <set>
-
 #include "db/relay_store.hpp"
 #include "delivery/store.hpp"
 #include "http/url.hpp"
@@ -49,26 +46,6 @@ Result<bool> insert_put_off(Connection& db, const delivery::PublishedPost& post,
   return true;
 }
 
-// The database does not know hosts: of one with very many authors those are passed over that are too many.
-Result<std::vector<std::string>> newest_authors(Connection& db, WallTime from, WallTime to,
-                                                const std::set<std::string>& hosts,
-                                                delivery::Store::AuthorsMax max) {
-  std::vector<std::string> found;
-  std::map<std::string, std::size_t> of_host;
-  Statement row = db.walk(
-      "SELECT author, max(published) AS newest FROM posts WHERE tags <> '' AND published > ?"
-      " AND published <= ? GROUP BY author ORDER BY newest DESC, author",
-      from, to);
-  while (found.size() < max.all) {
-    TRY(const bool more, row.step());
-    if (!more) break;
-    std::string author = row.text(0);
-    const std::string host = host_of(author);
-    if (hosts.contains(host) && ++of_host[host] <= max.of_host) found.push_back(std::move(author));
-  }
-  return found;
-}
-
 }  // namespace
 
 Task<Result<std::vector<delivery::PublishedPost>>> SqliteRelayStore::posts_of(std::string author,
@@ -112,11 +89,16 @@ Task<Result<std::vector<delivery::PublishedPost>>> SqliteRelayStore::posts_after
   });
 }
 
-Task<Result<std::vector<std::string>>> SqliteRelayStore::authors_between(WallTime from, WallTime to,
-                                                                         std::set<std::string> hosts,
-                                                                         AuthorsMax max) {
-  return database_.read([from, to, hosts = std::move(hosts), max](Connection& db) {
-    return newest_authors(db, from, to, hosts, max);
+Task<Result<std::vector<delivery::Store::Written>>> SqliteRelayStore::written_after(std::string uri,
+                                                                                    std::size_t limit) {
+  return database_.read([uri = std::move(uri), limit](Connection& db) -> Result<std::vector<Written>> {
+    // Each counts, or where most have no hashtags any more it would look at far more than that.
+    return all_rows<Written>(
+        db.query("SELECT uri, author, published, tags FROM posts WHERE uri > ? ORDER BY uri LIMIT ?", uri,
+                 limit),
+        [](const Statement& row) {
+          return Written{row.text(0), row.text(1), row.time(2), !row.view(3).empty()};
+        });
   });
 }
 

@@ -25,10 +25,13 @@ using Accepted = delivery::Store::Accepted;
 
 constexpr const char* kOutboxSequence = "outbox";
 constexpr const char* kLetterSequence = "letters";
-constexpr const char* kKnownUntil = "outboxes:known_until";
 constexpr std::size_t kFormerMax = 64;  // tags that a post had
 constexpr int kScanRowsMax = 10'000;    // what one read job may look at
 constexpr int kPruneRowsMax = 2'000;    // what one write job may delete
+
+const char* counter_of(delivery::Store::KnownOf whom) {
+  return whom == delivery::Store::KnownOf::kSources ? "outboxes:known_until" : "outboxes:people_known_until";
+}
 
 std::uint32_t all_replicas(unsigned count) {
   TR_ASSERT(count >= 1 && count <= 32);
@@ -342,20 +345,20 @@ Task<Result<WallTime>> SqliteRelayStore::newest_post() {
   });
 }
 
-Task<Result<void>> SqliteRelayStore::save_known_until(std::optional<WallTime> known_until) {
-  return database_.write([known_until](Connection& db) -> Result<void> {
+Task<Result<void>> SqliteRelayStore::save_known_until(KnownOf whom, std::optional<WallTime> known_until) {
+  return database_.write([whom, known_until](Connection& db) -> Result<void> {
     TRY_VOID(known_until
                  ? db.run("INSERT INTO counters(name, value) VALUES(?, ?) ON CONFLICT(name) DO UPDATE SET"
                           " value = excluded.value",
-                          kKnownUntil, *known_until)
-                 : db.run("DELETE FROM counters WHERE name = ?", kKnownUntil));
+                          counter_of(whom), *known_until)
+                 : db.run("DELETE FROM counters WHERE name = ?", counter_of(whom)));
     return {};
   });
 }
 
-Task<Result<std::optional<WallTime>>> SqliteRelayStore::known_until() {
-  return database_.read([](Connection& db) -> Result<std::optional<WallTime>> {
-    Statement known = db.query("SELECT value FROM counters WHERE name = ?", kKnownUntil);
+Task<Result<std::optional<WallTime>>> SqliteRelayStore::known_until(KnownOf whom) {
+  return database_.read([whom](Connection& db) -> Result<std::optional<WallTime>> {
+    Statement known = db.query("SELECT value FROM counters WHERE name = ?", counter_of(whom));
     TRY(const bool row, known.step());
     if (!row) return std::nullopt;
     return known.time(0);

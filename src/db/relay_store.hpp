@@ -38,8 +38,8 @@ class SqliteRelayStore : public delivery::Store, public federation::LetterStore 
   Task<Result<std::optional<delivery::PublishedPost>>> find_post(std::string uri) override;
   Task<Result<std::optional<delivery::PublishedPost>>> find_unsigned_deletion(std::string uri) override;
   Task<Result<WallTime>> newest_post() override;
-  Task<Result<void>> save_known_until(std::optional<WallTime> known_until) override;
-  Task<Result<std::optional<WallTime>>> known_until() override;
+  Task<Result<void>> save_known_until(KnownOf whom, std::optional<WallTime> known_until) override;
+  Task<Result<std::optional<WallTime>>> known_until(KnownOf whom) override;
   Task<Result<bool>> put_off(delivery::PublishedPost post, WallTime due) override;
   Task<Result<void>> drop_put_off(std::string uri, WallTime due) override;
   Task<Result<void>> drop_tags_put_off(std::string uri) override;
@@ -51,9 +51,7 @@ class SqliteRelayStore : public delivery::Store, public federation::LetterStore 
                                                               std::size_t limit, PostsOf which) override;
   Task<Result<std::vector<delivery::PublishedPost>>> posts_after(std::string author, std::string uri,
                                                                  std::size_t limit) override;
-  Task<Result<std::vector<std::string>>> authors_between(WallTime from, WallTime to,
-                                                         std::set<std::string> hosts,
-                                                         AuthorsMax max) override;
+  Task<Result<std::vector<Written>>> written_after(std::string uri, std::size_t limit) override;
   Task<Result<std::optional<delivery::Consent>>> consent(std::string author) override;
   Task<Result<void>> save_consent(std::string author, delivery::Consent consent) override;
   Task<Result<void>> save_look(delivery::ProfileLook look) override;

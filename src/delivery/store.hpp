@@ -14,7 +14,6 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -129,10 +128,14 @@ class Store {
   virtual Task<Result<std::optional<PublishedPost>>> find_unsigned_deletion(std::string uri) = 0;
   // When the newest of all posts was written; WallTime::min() if there is none. Looks at each of them.
   virtual Task<Result<WallTime>> newest_post() = 0;
-  // newest_post() of before the node was away, while what was missed then is not read yet
+  // Until when what they wrote was known before the node was away, while what was missed then is not read yet
   // (publisher/outboxes.hpp); nothing once it is.
-  virtual Task<Result<void>> save_known_until(std::optional<WallTime> known_until) = 0;
-  virtual Task<Result<std::optional<WallTime>>> known_until() = 0;
+  enum class KnownOf : std::uint8_t {
+    kSources,            // whom the node follows
+    kPeopleOfInstances,  // who have this node as a relay
+  };
+  virtual Task<Result<void>> save_known_until(KnownOf whom, std::optional<WallTime> known_until) = 0;
+  virtual Task<Result<std::optional<WallTime>>> known_until(KnownOf whom) = 0;
   // Tags that a post is to have later, in place of those that were put off before; a deletion drops them.
   // Without tags: a post that is to be looked at then; one that waits already is only looked at then.
   // `published` is not when it was written, but from when on its server is waited for. False
@@ -160,15 +163,14 @@ class Store {
   // Those of all authors that have hashtags, by author and URI, after that pair.
   virtual Task<Result<std::vector<PublishedPost>>> posts_after(std::string author, std::string uri,
                                                                std::size_t limit) = 0;
-  // On these hosts the authors of posts that have hashtags, and were written after `from` and up to `to`: who
-  // wrote the newest of them first, of one host and in all as many as that. Looks at each of all posts.
-  struct AuthorsMax {
-    std::size_t of_host;
-    std::size_t all;
+  // Who wrote each of all posts, also of those that have no hashtags any more: by URI, after that one.
+  struct Written {
+    std::string uri;
+    std::string author;
+    WallTime published;
+    bool has_tags = true;
   };
-  virtual Task<Result<std::vector<std::string>>> authors_between(WallTime from, WallTime to,
-                                                                 std::set<std::string> hosts,
-                                                                 AuthorsMax max) = 0;
+  virtual Task<Result<std::vector<Written>>> written_after(std::string uri, std::size_t limit) = 0;
   // Nothing if the author is unknown.
   virtual Task<Result<std::optional<Consent>>> consent(std::string author) = 0;
   virtual Task<Result<void>> save_consent(std::string author, Consent consent) = 0;

@@ -158,7 +158,10 @@ Task<Result<void>> Instances::follow(fediverse::RemoteActor sender, std::string 
     if (static_cast<std::size_t>(count) >= options_.tags_max)
       co_return fail(ErrorCode::kTooLarge, fmt::format("{} follows {} hashtags here", link.host, count));
   }
-  const bool is_new = !links_.contains({link.actor, link.relay});
+  const auto known = links_.find({link.actor, link.relay});
+  const bool is_new = known == links_.end();
+  // Servers repeat a Follow whose answer they have not seen: what was sent since the first is theirs still.
+  if (!is_new && known->second.accepted && decision(link.host)) link.since = known->second.since;
   budget::Share place;  // until it is counted itself
   if (is_new && !is_trusted(link.host)) {
     place = budget::Share(options_.budget, budget::Resource::kLinks, options_.budget->who(link.host));

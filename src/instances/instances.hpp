@@ -167,6 +167,7 @@ class Instances {
   // The hosts of instances that were accepted as followers of the public collection, and since when: they
   // send all public posts of their people, whom this node does not follow.
   [[nodiscard]] std::map<std::string, WallTime> senders_of_all() const;
+  [[nodiscard]] bool sends_all(const std::string& host) const;
 
   // Hosts that may be subscribed to hashtags.
   [[nodiscard]] std::vector<std::string> receivers() const;

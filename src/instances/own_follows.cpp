@@ -26,6 +26,8 @@ std::string next_in_line(std::string_view follow_id, std::string_view fresh_id) 
   return fmt::format("{}-{}", line_of(follow_id), fresh_id.substr(fresh_id.rfind('/') + 1));
 }
 
+bool is_of_all(const Link& link) { return link.accepted && link.style == Style::kMastodon; }
+
 }  // namespace
 
 std::vector<Instances::Source> Instances::sources() const {
@@ -41,11 +43,16 @@ std::vector<Instances::Source> Instances::sources() const {
 std::map<std::string, WallTime> Instances::senders_of_all() const {
   std::map<std::string, WallTime> found;
   for (const auto& [key, link] : links_) {
-    if (!link.accepted || link.style != Style::kMastodon) continue;
+    if (!is_of_all(link)) continue;
     const auto known = found.try_emplace(link.host, link.since).first;
     known->second = std::min(known->second, link.since);  // it may use hashtag actors, too
   }
   return found;
+}
+
+bool Instances::sends_all(const std::string& host) const {
+  return std::ranges::any_of(
+      links_, [&](const auto& known) { return known.second.host == host && is_of_all(known.second); });
 }
 
 Task<Result<void>> Instances::follow_back(Link link) {

@@ -12,6 +12,7 @@
 #include "fediverse/vocabulary.hpp"
 #include "http/http_error.hpp"
 #include "http/url.hpp"
+#include "publisher/latest_authors.hpp"
 
 namespace tagring::publisher {
 namespace {
@@ -51,10 +52,10 @@ Task<void> Outboxes::stop() {
 }
 
 Task<void> Outboxes::watch(Presence presence) {
-  Instant seen = clock_.elapsed();
-  WallTime seen_at = clock_.wall_now();
   co_await note_what_is_known(WallTime::max());
   co_await read_all();
+  Instant seen = clock_.elapsed();
+  WallTime seen_at = clock_.wall_now();
   bool has_met_others = false;
   for (;;) {
     const Instant next = clock_.now() + kLookEvery;
@@ -66,35 +67,51 @@ Task<void> Outboxes::watch(Presence presence) {
       if (!std::exchange(is_away_, true)) co_await note_what_is_known(seen_at);
       continue;
     }
-    const bool was_away = clock_.elapsed() - seen >= kAway;
-    const WallTime before = std::exchange(seen_at, clock_.wall_now());
-    seen = clock_.elapsed();
-    if (was_away) {
+    if (clock_.elapsed() - seen >= kAway) {
       // Who slept has not said so before, and who could not write could not write that down.
       is_away_ = true;
-      co_await note_what_is_known(before);
+      co_await note_what_is_known(seen_at);
       co_await read_all();
-    } else if (is_away_ && readings_.size() == 0) {
-      co_await store_.save_known_until(std::nullopt);
+    } else if (is_away_ || clock_.now() >= people_again_until_.value_or(Instant::max())) {
+      co_await drop_known();
     }
     is_away_ = false;
+    // Not before that: it may have taken long, and would be another absence.
+    seen = clock_.elapsed();
+    seen_at = clock_.wall_now();
   }
 }
 
-// Unless some are being read still, which look for what is older.
 Task<void> Outboxes::note_what_is_known(WallTime seen) {
-  if (readings_.size() > 0) co_return;
+  const bool is_start = seen == WallTime::max();
   // What is newer may have come since, and others been missed before it.
   const Result<WallTime> newest = co_await store_.newest_post();
-  if (newest) known_until_ = std::min(*newest, seen);
-  // What was being read when the node was stopped is still missed.
-  const Result<std::optional<WallTime>> unread = co_await store_.known_until();
-  if (!unread) known_until_ = WallTime::min();  // or what is newer would take the place of that
-  if (unread && *unread) known_until_ = std::min(known_until_, **unread);
-  if (!instances_.sources().empty() || !instances_.senders_of_all().empty())
-    co_await store_.save_known_until(known_until_);
+  const WallTime until = newest ? std::min(*newest, seen) : is_start ? WallTime::min() : seen;
+  people_known_until_ = co_await save_known(KnownOf::kPeopleOfInstances, is_start ? until : seen,
+                                            !instances_.senders_of_all().empty());
+  if (unread_[KnownOf::kSources] > 0) co_return;  // and is looked for back to what is older
+  known_until_ = co_await save_known(KnownOf::kSources, until, !instances_.sources().empty());
   fetched_before_.clear();
   requests_ = 0;
+}
+
+// What was being read when the node was stopped is still missed.
+Task<WallTime> Outboxes::save_known(KnownOf whom, WallTime until, bool is_needed) {
+  const Result<std::optional<WallTime>> unread = co_await store_.known_until(whom);
+  if (!unread) co_return WallTime::min();  // and what is newer does not take the place of that
+  if (*unread) until = std::min(until, **unread);
+  const bool says_more = until != WallTime::min() || !*unread;
+  if (is_needed && says_more) co_await store_.save_known_until(whom, until);
+  co_return until;
+}
+
+// Of what is read, or was waited for long enough.
+Task<void> Outboxes::drop_known() {
+  if (unread_[KnownOf::kSources] == 0) co_await store_.save_known_until(KnownOf::kSources, std::nullopt);
+  const bool is_over = clock_.now() >= people_again_until_.value_or(Instant::min());
+  if (!is_over && unread_[KnownOf::kPeopleOfInstances] > 0) co_return;
+  people_again_until_.reset();
+  co_await store_.save_known_until(KnownOf::kPeopleOfInstances, std::nullopt);
 }
 
 Task<void> Outboxes::read_all() {
@@ -103,13 +120,15 @@ Task<void> Outboxes::read_all() {
   readings_.cancel();
   co_await readings_.join();
   readings_.reopen();
-  Readings by_host = draw();
-  const Result<void> added = co_await add_people_of_instances(&by_host);
-  if (!added) log_.warn("outboxes_unread", {{"because", added.error().message}});
-  unread_ = by_host.size() + (added ? 0 : 1);  // those are left to the next start
-  if (unread_ == 0) co_await store_.save_known_until(std::nullopt);
-  for (auto& [host, readings] : by_host)
-    readings_.spawn("outboxes_of_host", read_host(host, std::move(readings)));
+  unread_.clear();
+  people_again_until_.reset();
+  spawn(KnownOf::kSources, draw());
+  if (people_known_until_ <= clock_.wall_now() - kInstancesTry && !instances_.senders_of_all().empty()) {
+    ++unread_[KnownOf::kPeopleOfInstances];
+    people_again_until_ = Instant::max();
+    readings_.spawn("outboxes_of_people", read_people());
+  }
+  co_await drop_known();
 }
 
 // By host; any of them, if there are too many, or the same would be left out at each start.
@@ -119,43 +138,75 @@ Outboxes::Readings Outboxes::draw() {
   for (std::size_t i = 0; i < std::min(sources.size(), kSourcesMax); ++i) {
     std::swap(sources[i], sources[i + rng_.below(sources.size() - i)]);
     const std::string host = host_of(sources[i].actor);
-    by_host[host].push_back({.source = std::move(sources[i])});
+    by_host[host].push_back(
+        {.whom = KnownOf::kSources, .source = std::move(sources[i]), .known_until = known_until_});
   }
   return by_host;
 }
 
-// Behind those whom the node follows.
-Task<Result<void>> Outboxes::add_people_of_instances(Readings* readings) {
+// Who is followed is read as such.
+Outboxes::Readings Outboxes::readings_of(const std::vector<std::string>& people) const {
   const std::map<std::string, WallTime> senders = instances_.senders_of_all();
-  const bool knows_any = known_until_ != WallTime::min();
-  if (senders.empty() || !knows_any || clock_.wall_now() - known_until_ < kInstancesTry)
-    co_return Result<void>();
-  std::set<std::string> hosts;
-  for (const auto& [host, since] : senders) hosts.insert(host);
-  // The same after a restart, whoever has published since.
-  CO_TRY(const std::vector<std::string> authors,
-         co_await store_.authors_between(known_until_ - kBack, known_until_, std::move(hosts),
-                                         {kAuthorsOfHostMax, kAuthorsMax}));
-  for (const std::string& author : authors) {
-    const std::string host = host_of(author);
-    Reading reading{.source = {author, senders.at(host), /*is_person=*/true}, .is_followed = false};
-    std::deque<Reading>& of_host = (*readings)[host];
-    const bool is_there =
-        std::ranges::any_of(of_host, [&](const Reading& other) { return other.source.actor == author; });
-    if (!is_there && may_read(reading)) of_host.push_back(std::move(reading));
+  std::set<std::string> followed;
+  for (const instances::Instances::Source& source : instances_.sources()) followed.insert(source.actor);
+  Readings by_host;
+  for (const std::string& author : people) {
+    const auto sender = senders.find(host_of(author));
+    if (sender == senders.end() || followed.contains(author) || !fetched_.takes(author)) continue;
+    by_host[sender->first].push_back({.whom = KnownOf::kPeopleOfInstances,
+                                      .source = {author, sender->second, /*is_person=*/true},
+                                      .known_until = people_known_until_});
   }
-  std::erase_if(*readings, [](const auto& of_host) { return of_host.second.empty(); });
-  co_return Result<void>();
+  return by_host;
 }
 
-// An instance may have left, or been blocked, while it was waited for.
-bool Outboxes::may_read(const Reading& reading) const {
-  const std::string& actor = reading.source.actor;
-  return reading.is_followed ||
-         (fetched_.takes(actor) && instances_.senders_of_all().contains(host_of(actor)));
+void Outboxes::spawn(KnownOf whom, Readings by_host) {
+  unread_[whom] += by_host.size();
+  for (auto& [host, readings] : by_host)
+    readings_.spawn("outboxes_of_host", read_host(whom, host, std::move(readings)));
 }
 
-Task<void> Outboxes::read_host(std::string host, std::deque<Reading> waiting) {
+// A database that fails is asked again, while the others are read.
+Task<void> Outboxes::read_people() {
+  Duration pause = kFirstPause;
+  Result<std::vector<std::string>> people = co_await choose_people();
+  while (!people) {
+    log_.warn("outboxes_unread", {{"because", people.error().message}});
+    const Instant next = clock_.now() + pause;
+    pause = std::min(pause * 2, kLongestPause);
+    co_await clock_.sleep_until(next);
+    people = co_await choose_people();
+  }
+  people_again_until_ = clock_.now() + kPeopleAgain;
+  spawn(KnownOf::kPeopleOfInstances, readings_of(*people));
+  co_await end_one(KnownOf::kPeopleOfInstances);
+}
+
+// The same after a restart, whoever has published since.
+Task<Result<std::vector<std::string>>> Outboxes::choose_people() {
+  // If it is not known since when they are missed, it may be as long as anything is looked for.
+  const bool is_known = people_known_until_ != WallTime::min();
+  const WallTime to = is_known ? people_known_until_ : clock_.wall_now();
+  const WallTime from = to - (is_known ? kBack : 2 * kBack);
+  const std::map<std::string, WallTime> senders = instances_.senders_of_all();
+  LatestAuthors latest({.of_host = kAuthorsOfHostMax, .all = kAuthorsMax});
+  std::string after;
+  for (;;) {
+    CO_TRY(const std::vector<delivery::Store::Written> posts,
+           co_await store_.written_after(after, kPostsAtOnce));
+    for (const delivery::Store::Written& post : posts) {
+      if (!post.has_tags || post.published <= from || post.published > to) continue;
+      const std::string host = host_of(post.author);
+      if (senders.contains(host)) latest.add(host, post.author, post.published);
+    }
+    if (posts.size() < kPostsAtOnce) co_return latest.chosen();
+    after = posts.back().uri;
+    const Instant next = clock_.now() + kBetweenLooks;
+    co_await clock_.sleep_until(next);
+  }
+}
+
+Task<void> Outboxes::read_host(KnownOf whom, std::string host, std::deque<Reading> waiting) {
   const Instant end = clock_.now() + kPatience;
   Duration pause = kFirstPause;
   std::size_t found = 0;
@@ -177,18 +228,27 @@ Task<void> Outboxes::read_host(std::string host, std::deque<Reading> waiting) {
   }
   if (found > 0 || !waiting.empty())
     log_.info("outboxes_read", {{"host", host}, {"posts", found}, {"unread", waiting.size()}});
+  co_await end_one(whom);
+}
+
+Task<void> Outboxes::end_one(KnownOf whom) {
   // What is missed meanwhile by a node that is cut off is read when it is back.
-  if (--unread_ == 0 && !is_away_) co_await store_.save_known_until(std::nullopt);
+  if (--unread_[whom] == 0 && !is_away_) co_await drop_known();
 }
 
 // Each host in its turn.
 Task<Result<void>> Outboxes::wait(const Reading* reading) {
-  if (++requests_ > (reading->is_followed ? kRequestsMax : kRequestsForInstances))
+  const bool is_followed = reading->whom == KnownOf::kSources;
+  if (requests_ >= (is_followed ? kRequestsMax : kRequestsForInstances))
     co_return fail(ErrorCode::kBusy, "enough was asked for");
+  ++requests_;
   const Instant next = std::max(next_request_, clock_.now()) + kBetween;
   next_request_ = next;
   co_await clock_.sleep_until(next);
-  if (!may_read(*reading)) co_return fail(ErrorCode::kDenied, "it does not publish here any more");
+  // An instance may have left, or been blocked, while it was waited for.
+  const std::string& actor = reading->source.actor;
+  if (!is_followed && !(instances_.sends_all(host_of(actor)) && fetched_.takes(actor)))
+    co_return fail(ErrorCode::kDenied, "it does not publish here any more");
   co_return Result<void>();
 }
 
@@ -249,7 +309,7 @@ Task<Result<bool>> Outboxes::publish(std::vector<Listed> posts, Reading* reading
       continue;
     }
     CO_TRY(const std::optional<delivery::PublishedPost> known, co_await store_.find_post(uri));
-    reached_known = reached_known || (known && known->published <= known_until_);
+    reached_known = reached_known || (known && known->published <= reading->known_until);
     if (known) reading->oldest_known = std::min(reading->oldest_known, known->published);
     const bool is_later = known && updated && *updated > std::max(known->changed, known->published);
     const bool has_lost_its_tags = is_bare && known && !known->tags.empty();
@@ -285,7 +345,7 @@ Task<Result<void>> Outboxes::look_at_missing(const Reading* reading, WallTime no
     after = posts.back().uri;
     for (const delivery::PublishedPost& post : posts) {
       const std::size_t hash = std::hash<std::string>()(post.uri);
-      const bool is_of_then = post.published >= not_before && post.published <= known_until_;
+      const bool is_of_then = post.published >= not_before && post.published <= reading->known_until;
       if (!is_of_then || reading->listed.contains(hash) || fetched_before_.contains(hash)) continue;
       CO_TRY_VOID(co_await wait(reading));
       const auto looked = co_await fetched_.announced(post.uri, {.by = actor, .is_update = true});
@@ -346,7 +406,10 @@ Task<Result<void>> Outboxes::go_on(Reading* reading) {
   }
   if (!reading->lacks_some && source.is_person) co_return co_await look_at_missing(reading, begin);
   if (!reading->lacks_some) co_return Result<void>();
-  *reading = {.source = reading->source, .is_followed = reading->is_followed, .found = reading->found};
+  *reading = {.whom = reading->whom,
+              .source = reading->source,
+              .known_until = reading->known_until,
+              .found = reading->found};
   co_return fail(ErrorCode::kUnavailable, "not all posts could be had");
 }
 

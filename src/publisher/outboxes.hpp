@@ -9,7 +9,8 @@
 //
 // After a day the same is done for people of the instances that have this node as a relay, whom it does not
 // follow: for those who published here in the week before it was away, as long as their instance sends all
-// that is public, and may publish. Nowhere is written who else is there.
+// that is public, and may publish. Nowhere is written who else is there. Who they are takes a look at all
+// posts, a stretch at a time; meanwhile the others are read.
 #pragma once
 
 #include <deque>
@@ -37,9 +38,12 @@ class Outboxes {
   // So long instances that have this node as a relay try to deliver a post, at the least: Misskey 12 times,
   // the last time after 32 hours, Mastodon 17 times, for two days. Who was away for less gets all of it from
   // themselves, and outboxes would be a load for nothing; the eight hours less are for those that are set to
-  // try a little less. The time away is counted from the newest post that is known: where posts are so few
-  // that a node only seems to have been away, so are the authors to be asked.
+  // try a little less. The time away before a start is counted from the newest post that is known: where
+  // posts are so few that a node only seems to have been away, so are the authors to be asked.
   static constexpr Duration kInstancesTry = std::chrono::hours(24);
+  // So long a restart has their outboxes read anew, if not all were. It is six times what all of them take:
+  // what has not answered until then may never, and would cost all the others that at each restart.
+  static constexpr Duration kPeopleAgain = std::chrono::hours(6);
   static constexpr Duration kLookEvery = std::chrono::seconds(30);
   static constexpr Duration kBack = std::chrono::days(7);
   static constexpr Duration kBetween = std::chrono::seconds(1);  // requests
@@ -49,10 +53,13 @@ class Outboxes {
   static constexpr Duration kFirstPause = std::chrono::minutes(1);
   static constexpr Duration kLongestPause = std::chrono::hours(1);
   static constexpr std::size_t kSourcesMax = 1000;  // of a start; of more, others each time
-  // Authors of instances, the latest first: at three requests or more for each, those of one instance take
-  // ten minutes, and all of them an hour.
+  // Authors of instances: at three requests or more for each, those of one instance take ten minutes, and all
+  // of them an hour.
   static constexpr std::size_t kAuthorsMax = 1000;
   static constexpr std::size_t kAuthorsOfHostMax = 200;
+  // The posts by which they are found: a look takes some milliseconds, and two million posts a minute.
+  static constexpr std::size_t kPostsAtOnce = 5000;
+  static constexpr Duration kBetweenLooks = std::chrono::milliseconds(100);
   static constexpr std::size_t kItemsMax = 40;         // of a page, that may be published; and of others
   static constexpr std::size_t kUriMax = 512;          // bytes; many pages may be waiting
   static constexpr std::size_t kPagesMax = 10;         // of one outbox
@@ -79,10 +86,12 @@ class Outboxes {
   [[nodiscard]] Task<void> stop();
 
  private:
+  using KnownOf = delivery::Store::KnownOf;
   // An outbox, and how far it was read.
   struct Reading {
+    KnownOf whom;
     instances::Instances::Source source;
-    bool is_followed = true;                  // else it is one of an instance's people
+    WallTime known_until;                     // of what is newer something may be missed
     std::string next = {};                    // URL of the page to go on with; empty: it begins
     std::size_t pages = 0;                    // that were read
     bool lacks_some = false;                  // posts that could not be had just then
@@ -93,12 +102,18 @@ class Outboxes {
   Task<void> watch(Presence presence);
   // `seen`: when the node was there last, as far as it knows.
   Task<void> note_what_is_known(WallTime seen);
+  // What is written down of it, and until when therefore.
+  Task<WallTime> save_known(KnownOf whom, WallTime until, bool is_needed);
+  Task<void> drop_known();
   Task<void> read_all();
   using Readings = std::map<std::string, std::deque<Reading>>;  // by host
   [[nodiscard]] Readings draw();
-  Task<Result<void>> add_people_of_instances(Readings* readings);
-  [[nodiscard]] bool may_read(const Reading& reading) const;
-  Task<void> read_host(std::string host, std::deque<Reading> waiting);
+  [[nodiscard]] Readings readings_of(const std::vector<std::string>& people) const;
+  void spawn(KnownOf whom, Readings by_host);
+  Task<void> read_people();
+  Task<Result<std::vector<std::string>>> choose_people();
+  Task<void> read_host(KnownOf whom, std::string host, std::deque<Reading> waiting);
+  Task<void> end_one(KnownOf whom);
   // kUnavailable or kTimedOut if it is to go on later.
   Task<Result<void>> go_on(Reading* reading);
   Task<Result<json::object>> first_page(Reading* reading);
@@ -128,11 +143,13 @@ class Outboxes {
   federation::SignedClient& client_;
   Clock& clock_;
   Log& log_;
-  // When the newest post was written that was known before the node was away.
+  // When the newest post was written that was known before the node was away; min(): it is not known.
   WallTime known_until_ = WallTime::min();
+  WallTime people_known_until_ = WallTime::min();
+  std::optional<Instant> people_again_until_;  // a restart is to read them; none: it is not
   Rng rng_;
-  bool is_away_ = false;    // it is known to be
-  std::size_t unread_ = 0;  // hosts that are being read
+  bool is_away_ = false;                   // it is known to be
+  std::map<KnownOf, std::size_t> unread_;  // hosts that are being read, and the look for some
   std::size_t requests_ = 0;
   Instant next_request_{};
   // Hashes of the URIs that were fetched, whatever came of it, or one page with more posts than a server

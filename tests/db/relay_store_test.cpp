@@ -662,44 +662,46 @@ TEST_P(RelayStore, WhatWasGotAsFromARelayIsRememberedOnTheDayOnWhichThatEnds) {
 }
 
 TEST_P(RelayStore, KnowsUntilWhenPostsWereKnownUntilItIsToldThatAllWasRead) {
-  EXPECT_EQ(must(store().known_until()), std::nullopt);
-  must(store().save_known_until(at(5)));
-  must(store().save_known_until(at(4)));
+  using enum delivery::Store::KnownOf;
+  EXPECT_EQ(must(store().known_until(kSources)), std::nullopt);
+  must(store().save_known_until(kSources, at(5)));
+  must(store().save_known_until(kSources, at(4)));
+  must(store().save_known_until(kPeopleOfInstances, at(7)));
   reopen();
-  EXPECT_EQ(must(store().known_until()), at(4));
-  must(store().save_known_until(std::nullopt));
-  EXPECT_EQ(must(store().known_until()), std::nullopt);
+  EXPECT_EQ(must(store().known_until(kSources)), at(4));
+  EXPECT_EQ(must(store().known_until(kPeopleOfInstances)), at(7));
+  must(store().save_known_until(kSources, std::nullopt));
+  EXPECT_EQ(must(store().known_until(kSources)), std::nullopt);
+  EXPECT_EQ(must(store().known_until(kPeopleOfInstances)), at(7));
 }
 
-TEST_P(RelayStore, AuthorsOfSomeHostsComeByTheirNewestPostsAndNoMoreOfOneHostThanThat) {
-  const auto post = [&](const std::string& author, std::int64_t published, Tags tags = {"cats"_tag}) {
-    PublishedPost written{author + "/" + std::to_string(published), author, at(published), {"cats"_tag}};
-    must(store().publish(written, 1));
-    written.tags = std::move(tags);
-    written.is_edit = true;
-    if (written.tags.empty()) must(store().publish(std::move(written), 1));
+TEST_P(RelayStore, WhoWroteEachPostComesByUriAStretchAtATime) {
+  for (const int number : {3, 1, 2}) {
+    PublishedPost post{"https://a.example/" + std::to_string(number),
+                       "https://a.example/users/" + std::to_string(number % 2),
+                       at(10 - number),
+                       {"cats"_tag}};
+    must(store().publish(post, 1));
+    post.tags.clear();
+    post.is_edit = true;
+    if (number == 2) must(store().publish(std::move(post), 1));
+  }
+  using Lines = std::vector<std::string>;
+  const auto after = [&](const std::string& uri, std::size_t limit) {
+    Lines lines;
+    for (const auto& written : must(store().written_after(uri, limit)))
+      lines.push_back(fmt::format("{} {} {} {}", written.uri, written.author,
+                                  (written.published - at(0)).count(), written.has_tags));
+    return lines;
   };
-  const std::string a = "https://a.example/users/";
-  const std::string b = "https://b.example/users/";
-  const std::set<std::string> both = {"a.example", "b.example"};
-  using Found = std::vector<std::string>;
-  EXPECT_EQ(must(store().authors_between(at(0), at(9), both, {9, 9})), Found());
-  post(a + "1", 3);
-  post(a + "1", 7);
-  post(a + "2", 5);
-  post(a + "3", 4);
-  post(b + "1", 2);
-  post(a + "before", 1);
-  post(a + "after", 8);
-  post(a + "edited", 6, {});
-  post("https://c.example/users/1", 6);
-  post("https://a.example.c.example/users/1", 6);
-  EXPECT_EQ(must(store().authors_between(at(1), at(7), both, {9, 9})),
-            (Found{a + "1", a + "2", a + "3", b + "1"}));
-  EXPECT_EQ(must(store().authors_between(at(1), at(7), both, {2, 9})), (Found{a + "1", a + "2", b + "1"}));
-  EXPECT_EQ(must(store().authors_between(at(1), at(7), both, {9, 2})), (Found{a + "1", a + "2"}));
-  EXPECT_EQ(must(store().authors_between(at(1), at(6), {"a.example"}, {9, 9})),
-            (Found{a + "2", a + "3", a + "1"}));
+  const Lines all = {
+      "https://a.example/1 https://a.example/users/1 " + std::to_string((at(9) - at(0)).count()) + " true",
+      "https://a.example/2 https://a.example/users/0 " + std::to_string((at(8) - at(0)).count()) + " false",
+      "https://a.example/3 https://a.example/users/1 " + std::to_string((at(7) - at(0)).count()) + " true"};
+  EXPECT_EQ(after("", 9), all);
+  EXPECT_EQ(after("", 2), (Lines{all[0], all[1]}));
+  EXPECT_EQ(after("https://a.example/2", 2), Lines{all[2]});
+  EXPECT_EQ(after("https://a.example/3", 2), Lines());
 }
 
 TEST_P(RelayStore, NodesOfASegmentComeClockwiseAcrossZeroWithoutGapsOrRepeats) {

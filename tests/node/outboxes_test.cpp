@@ -89,6 +89,10 @@ class Outboxes : public NodeTest {
     settle();
     return uri;
   }
+  void execute(const char* statement) {
+    const auto job = [statement](sql::Connection& db) { return db.execute(statement); };
+    ASSERT_TRUE(run(stores->database->write(job)));
+  }
   void be_away(Duration duration) {
     loop.drop(kOwner);
     node.reset();
@@ -628,6 +632,93 @@ TEST_F(Outboxes, OfPeopleOfInstancesARestartWhileTheyAreReadLosesNothing) {
   EXPECT_THAT(unread(), IsEmpty());
 }
 
+TEST_F(Outboxes, OfPeopleOfInstancesAreReadOnceTheDatabaseThatFailedAnswersAgain) {
+  machine = &disk;
+  const Author erin = add_author("https://social.example/users/erin");
+  add_instance("social.example");
+  const std::string known = publish_as(erin, "known");
+  be_away(std::chrono::hours(30));
+  const std::string missed = write_as(erin, "missed", loop.wall_now());
+  start(config_);
+  settle(std::chrono::seconds(30));
+  execute("ALTER TABLE posts RENAME TO posts_elsewhere");
+  settle(std::chrono::seconds(45));
+  EXPECT_THAT(log_lines, ::testing::Contains(::testing::HasSubstr("outboxes_unread")));
+  disk.is_full = true;
+  settle(std::chrono::seconds(40));
+  disk.is_full = false;
+  settle(std::chrono::minutes(1));
+  EXPECT_THAT(unread(), SizeIs(1)) << "who was away for a moment has still missed it";
+  execute("ALTER TABLE posts_elsewhere RENAME TO posts");
+  settle(std::chrono::minutes(3));
+  EXPECT_THAT(history("dogs"), UnorderedElementsAre(known, missed));
+  EXPECT_THAT(unread(), IsEmpty());
+}
+
+TEST_F(Outboxes, OfPeopleOfInstancesAreReadOnceWhereTheDatabaseIsSlow) {
+  const Author erin = add_author("https://social.example/users/erin");
+  add_instance("social.example");
+  const std::string known = publish_as(erin, "known");
+  clock.sleep(publisher::Outboxes::kInstancesTry);
+  const std::string missed = write_as(erin, "missed", clock.wall_now());
+  internet.calls.clear();
+  database_pause = std::chrono::seconds(95);
+  settle(std::chrono::minutes(12));
+  database_pause = Duration::zero();
+  settle(std::chrono::minutes(5));
+  EXPECT_THAT(internet.sent_to(erin.id + "/outbox"), SizeIs(1)) << "that it takes long is no absence";
+  EXPECT_THAT(history("dogs"), UnorderedElementsAre(known, missed));
+}
+
+TEST_F(Outboxes, OfPeopleOfInstancesAreReadIfItIsNotKnownSinceWhenTheyAreMissed) {
+  const Author erin = add_author("https://social.example/users/erin");
+  add_instance("social.example");
+  const std::string known = publish_as(erin, "known");
+  const auto people = delivery::Store::KnownOf::kPeopleOfInstances;
+  EXPECT_TRUE(run(stores->relay.save_known_until(people, WallTime::min())));
+  be_away(std::chrono::minutes(10));
+  const std::string missed = write_as(erin, "missed", loop.wall_now());
+  come_back();
+  EXPECT_THAT(history("dogs"), UnorderedElementsAre(known, missed));
+  EXPECT_THAT(unread(), IsEmpty());
+}
+
+TEST_F(Outboxes, OfPeopleOfInstancesAShortRestartReadsNoneWhoeverElseDoesNotAnswer) {
+  const Author erin = add_author("https://social.example/users/erin");
+  const Author dead = add_author("https://dead.example/users/erin");
+  add_instance("social.example");
+  add_instance("dead.example");
+  publish_as(erin, "known");
+  publish_as(dead, "known");
+  be_away(std::chrono::hours(30));
+  const std::string late = write_as(erin, "late", loop.wall_now());
+  internet.documents[dora.id] = with_status(503);  // whom the node follows
+  internet.documents[dead.id] = with_status(503);
+  come_back();
+  EXPECT_THAT(history("dogs"), ::testing::Contains(late));
+  EXPECT_THAT(unread(), SizeIs(2));
+  settle(publisher::Outboxes::kPeopleAgain);
+  EXPECT_THAT(unread(), SizeIs(1)) << "of the person";
+  internet.calls.clear();
+  come_back();
+  EXPECT_THAT(internet.sent_to(dora.id), ::testing::Not(IsEmpty()));
+  EXPECT_THAT(internet.sent_to(erin.id + "/outbox"), IsEmpty());
+  EXPECT_THAT(internet.sent_to(dead.id), IsEmpty());
+}
+
+TEST_F(Outboxes, OfPeopleOfAnInstanceThatFollowsAgainAreReadBackToItsFirstFollow) {
+  const Author erin = add_author("https://social.example/users/erin");
+  const Author instance = add_instance("social.example");
+  const std::string known = publish_as(erin, "known");
+  be_away(std::chrono::hours(30));
+  const std::string missed = write_as(erin, "missed", loop.wall_now());
+  settle(std::chrono::minutes(1));
+  start(config_);
+  EXPECT_EQ(post_signed(follow_text(instance, {kEverybody}), instance).status, 202);
+  settle(std::chrono::minutes(2));
+  EXPECT_THAT(history("dogs"), UnorderedElementsAre(known, missed));
+}
+
 TEST_F(Outboxes, OfPeopleOfInstancesWhoAreNotWelcomeOrHaveLeftNoneIsRead) {
   std::map<std::string, Author> authors;
   std::map<std::string, Author> instances;
@@ -696,7 +787,7 @@ TEST_F(Outboxes, OfPeopleOfInstancesThoseAreReadWhoPublishedLastAndNoMoreThanTha
   std::size_t asked = 0;
   for (std::size_t i = 0; i < many; ++i) asked += internet.sent_to(name(i) + "/outbox").empty() ? 0 : 1;
   EXPECT_EQ(asked, publisher::Outboxes::kAuthorsOfHostMax);
-  EXPECT_THAT(internet.sent_to(name(many - 1) + "/outbox"), IsEmpty()) << "the last one to have published";
+  EXPECT_THAT(internet.sent_to(name(many - 1) + "/outbox"), IsEmpty()) << "who published longest ago";
   EXPECT_THAT(internet.sent_to(idle + "/outbox"), IsEmpty());
 }
 
