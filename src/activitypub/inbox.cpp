@@ -4,12 +4,12 @@
 #include <optional>
 
 #include "activitypub/answers.hpp"
-#include "base/counted.hpp"
 #include "crypto/hash.hpp"
 #include "delivery/store.hpp"
 #include "fediverse/json_ld.hpp"
 #include "followers/header.hpp"
 #include "http/http_error.hpp"
+#include "ring/contact.hpp"
 
 namespace tagring::activitypub {
 
@@ -60,6 +60,7 @@ Task<HttpResponse> Inbox::take(json::object object, fediverse::Activity form, Ht
   const std::optional<std::string> synchronization = request.headers.joined(followers::kHeaderName);
   const bool by_own_key = names_key_of(request.headers, form.actor);
   const std::uint64_t signature = hash_of_signatures(request.headers);
+  const std::string domain = ring::domain_of(host_of(form.actor));
   Result<federation::Authentic> sender = co_await authenticator_.authenticate(
       std::move(request), is_farewell ? federation::Gone::kTaken : federation::Gone::kRefused);
   if (!sender && sender.error().code == ErrorCode::kNotFound) {
@@ -70,7 +71,7 @@ Task<HttpResponse> Inbox::take(json::object object, fediverse::Activity form, Ht
     if (by_own_key) co_return ignored("the sender's account does not exist, or not yet");
   }
   // Whoever has lost the answer gets it again. An error would read as if the key were wrong.
-  if (!sender && sender.error().code == ErrorCode::kConflict && taken_.contains(signature))
+  if (!sender && sender.error().code == ErrorCode::kConflict && taken_.contains(domain, signature))
     co_return accepted();
   if (!sender) co_return federation::not_authentic(sender.error());
   // Mastodon hands on what others have signed, replies and deletions, to whoever follows somebody concerned.
@@ -85,10 +86,7 @@ Task<HttpResponse> Inbox::take(json::object object, fediverse::Activity form, Ht
   if (response.status < 400 && posts_.is_trusted(sender->actor.id))
     authenticator_.note_known(sender->actor.id, peer);
   // Nodes read what became of each item, which is not kept.
-  if (response.status < 400 && !sender->actor.is_node) {
-    make_room(taken_, kTakenMax);
-    taken_.insert(signature);
-  }
+  if (response.status < 400 && !sender->actor.is_node) taken_.add(domain, signature);
   co_return response;
 }
 

@@ -4,8 +4,6 @@
 // 2xx is given only after what the activity asks for is on disk. Anything else has changed nothing.
 #pragma once
 
-#include <cstddef>
-#include <set>
 #include <string>
 
 #include "activitypub/follows.hpp"
@@ -14,6 +12,7 @@
 #include "base/runtime.hpp"
 #include "federation/authenticator.hpp"
 #include "federation/inbox_tally.hpp"
+#include "federation/taken_requests.hpp"
 #include "fediverse/activity.hpp"
 #include "http/message.hpp"
 #include "instances/follower_sync.hpp"
@@ -39,8 +38,6 @@ class Inbox {
 
  private:
   using Envelope = Follows::Envelope;
-  // A bound for signatures that are remembered: whoever repeats a request does so at once.
-  static constexpr std::size_t kTakenMax = 10'000;
   Task<HttpResponse> take(json::object object, fediverse::Activity form, HttpRequest request);
   Task<HttpResponse> dispatch(fediverse::Activity activity, fediverse::RemoteActor sender, Envelope envelope);
   Task<HttpResponse> dispatch_other(fediverse::Activity activity, fediverse::RemoteActor sender,
@@ -53,7 +50,7 @@ class Inbox {
   TagEvents& events_;
   instances::FollowerSync& sync_;
   const Clock& clock_;
-  std::set<std::uint64_t> taken_;  // hashes of the signatures of what was taken
+  federation::TakenRequests taken_;
   federation::InboxTally tally_;
 };
 
