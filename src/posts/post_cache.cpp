@@ -1,5 +1,6 @@
 #include "posts/post_cache.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/bytes.hpp"
@@ -33,6 +34,14 @@ using Counts = std::map<std::string, std::size_t>;
 std::size_t count_in(const Counts& counts, const std::string& name) {
   const auto known = counts.find(name);
   return known == counts.end() ? 0 : known->second;
+}
+
+// Room for one more of a domain that has `own` of its `share`, where `taken` of `most` are taken.
+bool is_room(std::size_t taken, std::size_t most, std::size_t own, std::size_t share) {
+  constexpr std::size_t kLastPart = 4;
+  constexpr std::size_t kOfLastPart = 8;
+  const bool is_scarce = taken >= most - most / kLastPart;
+  return taken < most && own < (is_scarce ? std::max<std::size_t>(1, share / kOfLastPart) : share);
 }
 
 void count_down(Counts& counts, const std::string& name) {
@@ -112,10 +121,11 @@ void PostCache::want(Kind kind, const std::string& uri, bool named) {
     }
     return;
   }
-  if (queue_.size() >= options_.waiting_max) return;
   if (named && named_waiting_ >= options_.named_waiting_max) return;
   Job job = job_for(key);
-  if (count_in(domain_waiting_, job.domain) >= options_.domain_waiting_max) return;
+  if (!is_room(queue_.size(), options_.waiting_max, count_in(domain_waiting_, job.domain),
+               options_.domain_waiting_max))
+    return;
   if (known != entries_.end()) leave_out(key, known->second);
   entries_[key] =
       Entry{.state = State::kWaiting, .since = clock_.now(), .post = {}, .account = {}, .named = named};
@@ -214,7 +224,8 @@ void PostCache::begin_fetches() {
       continue;
     }
     const bool is_busy = count_in(under_way_, next->host) >= options_.per_host_max ||
-                         count_in(domain_under_way_, next->domain) >= options_.per_domain_max;
+                         !is_room(fetching_, options_.concurrent_max,
+                                  count_in(domain_under_way_, next->domain), options_.per_domain_max);
     if (is_busy || (entry.named && named_fetching_ >= options_.named_concurrent_max)) {
       ++next;
       continue;

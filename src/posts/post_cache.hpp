@@ -41,8 +41,10 @@ class PostCache {
     std::size_t named_waiting_max = 200;
     // Asked before each request but the first that a fetch takes which a reader has named.
     std::function<bool(const std::string& host)> may_ask_more = {};
-    // Of both, of one registered domain: whoever has one has any number of hosts.
-    std::size_t per_domain_max = 16;
+    // Of both, of one registered domain: whoever has one has any number of hosts. Of the last quarter of
+    // either, an eighth of that: else servers of few domains that answer slowly would leave nothing to
+    // others.
+    std::size_t per_domain_max = 8;
     std::size_t domain_waiting_max = 300;  // what readers name, and a page of posts with as many authors
   };
   struct Wanted {

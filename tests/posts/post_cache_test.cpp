@@ -94,6 +94,26 @@ TEST_F(PostCacheTest, ADomainHoldsFewOfThePlacesHoweverManyHostsItHas) {
   finish(cache.stop());
 }
 
+TEST_F(PostCacheTest, AFewDomainsLeavePlacesAndRoomInLineToOthersHoweverManyPostsTheyHave) {
+  Tarpits tarpits(clock);
+  federation::SignedClient slow(identity, tarpits, runtime);
+  PostCache cache({}, slow, site, runtime);
+  const Instant now = clock.now();
+  std::vector<PostCache::Wanted> of_few;
+  for (int i = 0; i < 4'000; ++i)
+    of_few.push_back({.uri = "https://s" + std::to_string(i) + ".evil" + std::to_string(i % 8) + ".example/1",
+                      .author = {}});
+  (void)run(cache.read(std::move(of_few), now));
+  EXPECT_EQ(tarpits.asked.size(), 48U);
+  std::vector<PostCache::Wanted> of_others;
+  for (int i = 0; i < 16; ++i)
+    of_others.push_back({.uri = "https://other" + std::to_string(i) + ".example/1", .author = {}});
+  (void)run(cache.read(std::move(of_others), now));
+  EXPECT_EQ(tarpits.asked.size(), 64U);
+  EXPECT_THAT(tarpits.asked, testing::Contains("https://other15.example/1"));
+  finish(cache.stop());
+}
+
 // Sends whoever asks on and on, each time when the time for a request is almost over.
 class Wanderer final : public HttpClient {
  public:
