@@ -1,10 +1,13 @@
 #include "mastodon_api/streams.hpp"
 
+#include <iterator>
+#include <limits>
 #include <string_view>
 #include <utility>
 
 #include "base/counted.hpp"
 #include "http/url.hpp"
+#include "ring/contact.hpp"
 
 namespace tagring::mastodon_api {
 namespace {
@@ -155,16 +158,24 @@ bool Streams::is_told_by(std::uint64_t number, const delivery::TagEvent& event) 
 }
 
 bool Streams::may_try_again(std::uint64_t number, const delivery::TagEvent& event) const {
-  return trying_again_ < kTryingAgainMax && by_tag_.contains(event.tag) && is_told_by(number, event) &&
-         posts_.may_come(event.uri);
+  return by_tag_.contains(event.tag) && is_told_by(number, event) && posts_.may_come(event.uri);
+}
+
+bool Streams::is_room_to_try_again(const std::string& domain) const {
+  constexpr std::uint64_t kLast = std::numeric_limits<std::uint64_t>::max();
+  const auto of_domain =
+      std::distance(trying_again_.lower_bound({domain, 0}), trying_again_.upper_bound({domain, kLast}));
+  return trying_again_.size() < kTryingAgainMax && std::cmp_less(of_domain, kTryingAgainOfDomainMax);
 }
 
 Task<void> Streams::tell(delivery::TagEvent event, std::uint64_t number) {
   std::string told = co_await tell_once(event, number, "");
   // All who follow the author ask for a post when it is published, and that may be too many.
   Duration pause = kFirstPause;
+  const std::string domain = ring::domain_of(host_of(event.uri));
   for (int tries = 1; tries < kTries && told.empty() && may_try_again(number, event); ++tries) {
-    const Counted waiting(trying_again_);
+    if (!is_room_to_try_again(domain)) break;
+    const Held waiting(trying_again_, std::pair(domain, number));
     const Instant later = clock_.now() + std::exchange(pause, 2 * pause);
     co_await clock_.sleep_until(later);
     told = co_await tell_once(event, number, std::move(told));

@@ -82,6 +82,7 @@ class Streams final : public ApiPart, public LiveReader::Owner {
   };
   [[nodiscard]] bool is_told_by(std::uint64_t number, const delivery::TagEvent& event) const;
   [[nodiscard]] bool may_try_again(std::uint64_t number, const delivery::TagEvent& event) const;
+  [[nodiscard]] bool is_room_to_try_again(const std::string& domain) const;
   Task<void> tell(delivery::TagEvent event, std::uint64_t number);
   Task<std::string> tell_once(delivery::TagEvent event, std::uint64_t number, std::string told);
   Task<void> subscribe(Tag tag);
@@ -91,8 +92,10 @@ class Streams final : public ApiPart, public LiveReader::Owner {
   void bring_all();
   Task<void> look_again();
 
-  // Beyond that a post that does not come at once does not come: servers that do not answer say how many.
+  // Beyond that a post that does not come at once does not come: servers that do not answer say how many. So
+  // those of one registered domain have an eighth.
   static constexpr std::size_t kTryingAgainMax = 300;
+  static constexpr std::size_t kTryingAgainOfDomainMax = kTryingAgainMax / 8;
   static constexpr Duration kLookEvery = std::chrono::minutes(1);
   const Options options_;
   posts::PostCache& posts_;
@@ -108,7 +111,7 @@ class Streams final : public ApiPart, public LiveReader::Owner {
   std::map<Tag, Instant> left_;  // by the last reader; each has one task that waits
   std::map<std::pair<Tag, std::string>, Telling> telling_;  // by URI; each has one task, beside former ones
   std::uint64_t last_ = 0;
-  std::size_t trying_again_ = 0;  // posts
+  std::set<std::pair<std::string, std::uint64_t>> trying_again_;  // domains of posts, and the events' numbers
   TaskGroup tasks_;
 };
 

@@ -115,6 +115,33 @@ TEST_F(Streaming, APostWhoseServerHasTooMuchToDoComesWhenItAnswers) {
   EXPECT_EQ(next(stream), ":thump\n");
 }
 
+TEST_F(Streaming, PostsOfADomainThatNeverAnswersLeaveRoomToTryThoseOfOthersAgain) {
+  config::Config both = config();
+  both.instances = {"home.example", "silent.example"};
+  start(both);
+  const HttpResponse stream = open("/api/v1/streaming/hashtag?tag=cats");
+  EXPECT_EQ(next(stream), ":)\n");
+  const auto busy = [](const HttpCall&) { return with_status(503); };
+  for (int of = 0; of < 7; ++of) {
+    const std::string host = fmt::format("https://s{}.silent.example", of);
+    const Author author = make_author(host + "/users/mallory");
+    for (int i = 0; i < 50; ++i) {
+      const PostText post{.uri = fmt::format("{}/notes/{}", host, i), .author = author.id, .tags = {"cats"}};
+      internet.answers[post.uri] = busy;
+      json::object create = json::parse_object(create_text(post)).value();
+      create["object"].as_object()["published"] = to_rfc3339(loop.wall_now());
+      EXPECT_EQ(post_signed(json::serialize(create), author).status, 202);
+    }
+  }
+  internet.answers["https://home.example/notes/1"] = busy;
+  const std::string uri = publish("1", {"cats"});
+  EXPECT_EQ(next(stream), ":thump\n");
+  internet.answers.erase("https://home.example/notes/1");
+  std::string event = next(stream);
+  for (int i = 0; i < 10 && event == ":thump\n"; ++i) event = next(stream);
+  EXPECT_THAT(event, StartsWith("event: update"));
+}
+
 TEST_F(Streaming, APostThatIsDeletedBeforeItComesDoesNotComeAfterwards) {
   const HttpResponse stream = open("/api/v1/streaming/hashtag?tag=cats");
   EXPECT_EQ(next(stream), ":)\n");
