@@ -87,8 +87,11 @@ Task<void> Outboxes::note_what_is_known(WallTime seen) {
   // What is newer may have come since, and others been missed before it.
   const Result<WallTime> newest = co_await store_.newest_post();
   const WallTime until = newest ? std::min(*newest, seen) : is_start ? WallTime::min() : seen;
-  people_known_until_ = co_await save_known(KnownOf::kPeopleOfInstances, is_start ? until : seen,
-                                            !instances_.senders_of_all().empty());
+  WallTime people_until = is_start ? until : seen;
+  // Who are being read are still missed since then, also if that could not be written down.
+  if (people_again_until_) people_until = std::min(people_until, people_known_until_);
+  people_known_until_ =
+      co_await save_known(KnownOf::kPeopleOfInstances, people_until, !instances_.senders_of_all().empty());
   if (unread_[KnownOf::kSources] > 0) co_return;  // and is looked for back to what is older
   known_until_ = co_await save_known(KnownOf::kSources, until, !instances_.sources().empty());
   fetched_before_.clear();

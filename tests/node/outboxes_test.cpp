@@ -655,6 +655,27 @@ TEST_F(Outboxes, OfPeopleOfInstancesAreReadOnceTheDatabaseThatFailedAnswersAgain
   EXPECT_THAT(unread(), IsEmpty());
 }
 
+TEST_F(Outboxes, OfPeopleOfInstancesAreReadAlsoIfItCouldNotBeWrittenDownSinceWhenTheyAreMissed) {
+  machine = &disk;
+  const Author erin = add_author("https://social.example/users/erin");
+  add_instance("social.example");
+  const std::string known = publish_as(erin, "known");
+  be_away(std::chrono::hours(30));
+  const std::string missed = write_as(erin, "missed", loop.wall_now());
+  const HttpResponse outbox = std::exchange(internet.documents[erin.id + "/outbox"], with_status(503));
+  disk.is_full = true;
+  start(config_);
+  execute("DELETE FROM counters WHERE name LIKE 'outboxes%'");
+  settle(std::chrono::minutes(10));
+  disk.is_full = false;
+  settle(std::chrono::minutes(3));
+  EXPECT_THAT(history("dogs"), ElementsAre(known));
+  internet.documents[erin.id + "/outbox"] = outbox;
+  settle(std::chrono::minutes(40));
+  EXPECT_THAT(history("dogs"), UnorderedElementsAre(known, missed));
+  EXPECT_THAT(unread(), IsEmpty());
+}
+
 TEST_F(Outboxes, OfPeopleOfInstancesAreReadOnceWhereTheDatabaseIsSlow) {
   const Author erin = add_author("https://social.example/users/erin");
   add_instance("social.example");
