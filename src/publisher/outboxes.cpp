@@ -72,10 +72,10 @@ Task<void> Outboxes::watch(Presence presence) {
       is_away_ = true;
       co_await note_what_is_known(seen_at);
       co_await read_all();
-    } else if (is_away_ || clock_.now() >= people_again_until_.value_or(Instant::max())) {
+    } else if (std::exchange(is_away_, false) ||
+               clock_.now() >= people_again_until_.value_or(Instant::max())) {
       co_await drop_known();
     }
-    is_away_ = false;
     // Not before that: it may have taken long, and would be another absence.
     seen = clock_.elapsed();
     seen_at = clock_.wall_now();
@@ -108,11 +108,13 @@ Task<WallTime> Outboxes::save_known(KnownOf whom, WallTime until, bool is_needed
   co_return until;
 }
 
-// Of what is read, or was waited for long enough.
+// Of what is read, or was waited for long enough. What is missed meanwhile by a node that is away is read
+// when it is back: it may go away, and write that down, while the first is dropped.
 Task<void> Outboxes::drop_known() {
-  if (unread_[KnownOf::kSources] == 0) co_await store_.save_known_until(KnownOf::kSources, std::nullopt);
+  if (!is_away_ && unread_[KnownOf::kSources] == 0)
+    co_await store_.save_known_until(KnownOf::kSources, std::nullopt);
   const bool is_over = clock_.now() >= people_again_until_.value_or(Instant::min());
-  if (!is_over && unread_[KnownOf::kPeopleOfInstances] > 0) co_return;
+  if (is_away_ || (!is_over && unread_[KnownOf::kPeopleOfInstances] > 0)) co_return;
   people_again_until_.reset();
   co_await store_.save_known_until(KnownOf::kPeopleOfInstances, std::nullopt);
 }
@@ -123,6 +125,7 @@ Task<void> Outboxes::read_all() {
   readings_.cancel();
   co_await readings_.join();
   readings_.reopen();
+  is_away_ = false;  // from now on what comes to its end is dropped
   unread_.clear();
   people_again_until_.reset();
   spawn(KnownOf::kSources, draw());
@@ -235,8 +238,7 @@ Task<void> Outboxes::read_host(KnownOf whom, std::string host, std::deque<Readin
 }
 
 Task<void> Outboxes::end_one(KnownOf whom) {
-  // What is missed meanwhile by a node that is cut off is read when it is back.
-  if (--unread_[whom] == 0 && !is_away_) co_await drop_known();
+  if (--unread_[whom] == 0) co_await drop_known();
 }
 
 // Each host in its turn.

@@ -676,6 +676,43 @@ TEST_F(Outboxes, OfPeopleOfInstancesAreReadAlsoIfItCouldNotBeWrittenDownSinceWhe
   EXPECT_THAT(unread(), IsEmpty());
 }
 
+// It is asked after one, two and four minutes.
+TEST_F(Outboxes, AReadingThatEndsWhileTheNodeComesBackIsNotReadAgain) {
+  machine = &disk;
+  internet.documents[dora.id] = with_status(503);
+  come_back();
+  disk.is_full = true;
+  settle(std::chrono::minutes(1));
+  EXPECT_THAT(unread(), SizeIs(1));
+  disk.is_full = false;
+  internet.documents[dora.id] = with_status(404);
+  database_pause = std::chrono::minutes(5);
+  settle(std::chrono::minutes(7));
+  database_pause = Duration::zero();
+  settle(std::chrono::minutes(5));
+  EXPECT_THAT(unread(), IsEmpty());
+}
+
+TEST_F(Outboxes, WhatANodeMissesThatGoesAwayWhileAReadingEndsIsStillKnown) {
+  machine = &disk;
+  const Author erin = add_author("https://social.example/users/erin");
+  add_instance("social.example");
+  publish_as(erin, "known");
+  internet.documents[dora.id] = with_status(503);
+  come_back();
+  EXPECT_THAT(unread(), SizeIs(1));
+  settle(std::chrono::minutes(1));
+  internet.documents[dora.id] = with_status(404);
+  database_pause = std::chrono::minutes(5);
+  settle(std::chrono::seconds(80));  // it is over
+  database_pause = Duration::zero();
+  disk.is_full = true;
+  settle(std::chrono::minutes(1));
+  EXPECT_THAT(unread(), SizeIs(2));
+  settle(std::chrono::minutes(6));
+  EXPECT_THAT(unread(), SizeIs(2)) << "also of people of instances";
+}
+
 TEST_F(Outboxes, OfPeopleOfInstancesAreReadOnceWhereTheDatabaseIsSlow) {
   const Author erin = add_author("https://social.example/users/erin");
   add_instance("social.example");
