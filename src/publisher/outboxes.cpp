@@ -95,7 +95,7 @@ Task<void> Outboxes::note_what_is_known(WallTime seen) {
   if (unread_[KnownOf::kSources] > 0) co_return;  // and is looked for back to what is older
   known_until_ = co_await save_known(KnownOf::kSources, until, !instances_.sources().empty());
   fetched_before_.clear();
-  requests_ = 0;
+  requests_[KnownOf::kSources] = 0;
 }
 
 // What was being read when the node was stopped is still missed.
@@ -132,6 +132,7 @@ Task<void> Outboxes::read_all() {
   if (people_known_until_ <= clock_.wall_now() - kInstancesTry && !instances_.senders_of_all().empty()) {
     ++unread_[KnownOf::kPeopleOfInstances];
     people_again_until_ = Instant::max();
+    requests_[KnownOf::kPeopleOfInstances] = 0;
     readings_.spawn("outboxes_of_people", read_people());
   }
   co_await drop_known();
@@ -222,9 +223,11 @@ Task<void> Outboxes::read_host(KnownOf whom, std::string host, std::deque<Readin
     const Result<void> read = co_await go_on(&reading);
     found += std::exchange(reading.found, 0);
     if (read) pause = kFirstPause;
-    if (read || !is_unanswered(read.error())) continue;
+    const bool is_enough = !read && read.error().code == ErrorCode::kBusy;
+    if (!is_enough && (read || !is_unanswered(read.error()))) continue;
     // Behind the others: it may be that one alone.
     waiting.push_back(std::move(reading));
+    if (is_enough) break;
     Instant next = client_.hosts().of(host)->fetch_again;
     if (next <= clock_.now()) {
       next = clock_.now() + pause;
@@ -244,9 +247,10 @@ Task<void> Outboxes::end_one(KnownOf whom) {
 // Each host in its turn.
 Task<Result<void>> Outboxes::wait(const Reading* reading) {
   const bool is_followed = reading->whom == KnownOf::kSources;
-  if (requests_ >= (is_followed ? kRequestsMax : kRequestsForInstances))
+  std::size_t& requests = requests_[reading->whom];
+  if (requests >= (is_followed ? kRequestsMax : kRequestsForInstances))
     co_return fail(ErrorCode::kBusy, "enough was asked for");
-  ++requests_;
+  ++requests;
   const Instant next = std::max(next_request_, clock_.now()) + kBetween;
   next_request_ = next;
   co_await clock_.sleep_until(next);

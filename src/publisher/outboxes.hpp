@@ -64,7 +64,7 @@ class Outboxes {
   static constexpr std::size_t kUriMax = 512;          // bytes; many pages may be waiting
   static constexpr std::size_t kPagesMax = 10;         // of one outbox
   static constexpr std::size_t kRequestsMax = 20'000;  // of a start
-  // When so many of these were made, none for people of instances: others are followed to be read.
+  // For people of instances, beside these: others are followed to be read.
   static constexpr std::size_t kRequestsForInstances = 10'000;
 
   Outboxes(const instances::Instances& instances, FetchedPosts& fetched, delivery::Store& store,
@@ -150,7 +150,7 @@ class Outboxes {
   Rng rng_;
   bool is_away_ = false;                   // it is known to be
   std::map<KnownOf, std::size_t> unread_;  // hosts that are being read, and the look for some
-  std::size_t requests_ = 0;
+  std::map<KnownOf, std::size_t> requests_;
   Instant next_request_{};
   // Hashes of the URIs that were fetched, whatever came of it, or one page with more posts than a server
   // shows at a time would never be read to its end; and whether the post was too old.
