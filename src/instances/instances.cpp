@@ -160,8 +160,12 @@ Task<Result<void>> Instances::follow(fediverse::RemoteActor sender, std::string 
   }
   const auto known = links_.find({link.actor, link.relay});
   const bool is_new = known == links_.end();
-  // Servers repeat a Follow whose answer they have not seen: what was sent since the first is theirs still.
-  if (!is_new && known->second.accepted && decision(link.host)) link.since = known->second.since;
+  // Servers repeat a Follow whose answer they have not seen: what was sent since the first is theirs still,
+  // and what they may do, until this one is answered as well.
+  if (!is_new && known->second.accepted && decision(link.host)) {
+    link.since = known->second.since;
+    link.accepted = link.style == known->second.style;
+  }
   budget::Share place;  // until it is counted itself
   if (is_new && !is_trusted(link.host)) {
     place = budget::Share(options_.budget, budget::Resource::kLinks, options_.budget->who(link.host));

@@ -777,6 +777,22 @@ TEST_F(Outboxes, OfPeopleOfAnInstanceThatFollowsAgainAreReadBackToItsFirstFollow
   EXPECT_THAT(history("dogs"), UnorderedElementsAre(known, missed));
 }
 
+TEST_F(Outboxes, OfPeopleOfAnInstanceAreReadAlsoWhileAFollowThatItRepeatsIsNotAnswered) {
+  const Author erin = add_author("https://social.example/users/erin");
+  const Author instance = add_instance("social.example");
+  const std::string known = publish_as(erin, "known");
+  be_away(std::chrono::hours(30));
+  const std::string missed = write_as(erin, "missed", loop.wall_now());
+  const HttpResponse outbox = std::exchange(internet.documents[erin.id + "/outbox"], with_status(503));
+  come_back();
+  execute("ALTER TABLE letters RENAME TO letters_elsewhere");
+  EXPECT_GE(post_signed(follow_text(instance, {kEverybody}), instance).status, 500);
+  execute("ALTER TABLE letters_elsewhere RENAME TO letters");
+  internet.documents[erin.id + "/outbox"] = outbox;
+  settle(std::chrono::minutes(10));
+  EXPECT_THAT(history("dogs"), UnorderedElementsAre(known, missed));
+}
+
 TEST_F(Outboxes, OfPeopleOfInstancesWhoAreNotWelcomeOrHaveLeftNoneIsRead) {
   std::map<std::string, Author> authors;
   std::map<std::string, Author> instances;
