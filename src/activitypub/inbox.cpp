@@ -86,7 +86,7 @@ Task<HttpResponse> Inbox::take(json::object object, fediverse::Activity form, Ht
   if (response.status < 400 && posts_.is_trusted(sender->actor.id))
     authenticator_.note_known(sender->actor.id, peer);
   // Nodes read what became of each item, which is not kept.
-  if (response.status < 400 && !sender->actor.is_node) taken_.add(domain, signature);
+  if (response.status < 400 && !sender->actor.is_node) taken_.add(domain, signature, clock_.now());
   co_return response;
 }
 

@@ -7,26 +7,44 @@
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
+
+#include "base/time.hpp"
 
 namespace tagring::federation {
 
-// Bounded: no registered domain has more than an eighth of it. Of one that has, some are forgotten, and where
-// all is taken, of the one that has most: else one that sends much would have those of all others forgotten.
+// Bounded: no registered domain has more than an eighth of what is taken in a while. Of one that has, some
+// are forgotten, and where all is taken, of the one that has most: else one that sends much would have those
+// of all others forgotten. What has served its time is forgotten with all else of its while, so that nobody's
+// share is less for what others sent long ago.
 class TakenRequests {
  public:
-  static constexpr std::size_t kMax = 10'000;
+  static constexpr std::size_t kMax = 10'000;  // of a while; two are remembered
   static constexpr std::size_t kOfDomainMax = kMax / 8;
+  // So long a signature is good, if it is of a clock that is ahead (signatures/claim.hpp).
+  static constexpr Duration kWhile = std::chrono::minutes(65);
 
   // `domain`: of who signed it.
-  void add(const std::string& domain, std::uint64_t signature);
+  void add(const std::string& domain, std::uint64_t signature, Instant now);
   [[nodiscard]] bool contains(const std::string& domain, std::uint64_t signature) const;
 
  private:
   using Domains = std::map<std::string, std::set<std::uint64_t>>;
-  void forget_some(Domains::iterator domain);
+  struct Generation {
+    Domains domains = {};
+    std::set<std::pair<std::size_t, std::string>> by_size = {};
+    std::size_t size = 0;
 
-  Domains domains_;
-  std::size_t size_ = 0;
+    void add(const std::string& domain, std::uint64_t signature);
+    [[nodiscard]] bool contains(const std::string& domain, std::uint64_t signature) const;
+    void forget_some(Domains::iterator domain);
+    // The domain had so many, and is forgotten if it has none.
+    void resized(Domains::iterator domain, std::size_t before);
+  };
+
+  Generation latest_;
+  Generation former_;
+  Instant began_{};  // the latest
 };
 
 }  // namespace tagring::federation
