@@ -36,12 +36,13 @@ std::size_t count_in(const Counts& counts, const std::string& name) {
   return known == counts.end() ? 0 : known->second;
 }
 
-// Room for one more of a domain that has `own` of its `share`, where `taken` of `most` are taken.
+// Room for one more of a domain that has `own` of its `share`, where `taken` of `most` are taken. Two at the
+// least: of one alone a large domain's posts would come one after the other, each with its author.
 bool is_room(std::size_t taken, std::size_t most, std::size_t own, std::size_t share) {
   constexpr std::size_t kLastPart = 4;
   constexpr std::size_t kOfLastPart = 8;
   const bool is_scarce = taken >= most - most / kLastPart;
-  return taken < most && own < (is_scarce ? std::max<std::size_t>(1, share / kOfLastPart) : share);
+  return taken < most && own < (is_scarce ? std::max<std::size_t>(2, share / kOfLastPart) : share);
 }
 
 void count_down(Counts& counts, const std::string& name) {
@@ -104,8 +105,7 @@ bool PostCache::is_nowhere(const std::string& uri) const {
 }
 
 PostCache::Job PostCache::job_for(const Key& key) {
-  const std::string host = host_of(key.uri);
-  return {key, host, origin_of(key.uri), ring::domain_of(host)};
+  return {key, origin_of(key.uri), ring::domain_of(host_of(key.uri))};
 }
 
 // Sees to it that it is there, or on its way, if there is room.
@@ -223,14 +223,12 @@ void PostCache::begin_fetches() {
       next = queue_.erase(next);
       continue;
     }
-    const bool is_busy = count_in(under_way_, next->host) >= options_.per_host_max ||
-                         !is_room(fetching_, options_.concurrent_max,
+    const bool is_busy = !is_room(fetching_, options_.concurrent_max,
                                   count_in(domain_under_way_, next->domain), options_.per_domain_max);
     if (is_busy || (entry.named && named_fetching_ >= options_.named_concurrent_max)) {
       ++next;
       continue;
     }
-    ++under_way_[next->host];
     ++domain_under_way_[next->domain];
     count_down(domain_waiting_, next->domain);
     ++fetching_;
@@ -287,7 +285,6 @@ Task<void> PostCache::fetch(Key key) {
 
 void PostCache::finish(const Key& key, Entry result) {
   Job job = job_for(key);
-  count_down(under_way_, job.host);
   count_down(domain_under_way_, job.domain);
   --fetching_;
   result.since = clock_.now();

@@ -34,7 +34,6 @@ class PostCache {
     std::size_t remembered_max = 10'000;               // posts and authors
     std::size_t bytes_max = 64U << 20U;                // of their documents, as they came
     std::size_t concurrent_max = 64;                   // fetches under way
-    std::size_t per_host_max = 8;                      // of these, from one host
     std::size_t waiting_max = 2000;                    // fetches not begun; beyond that posts are left out
     // Of both, of what readers name: servers that never answer hold no more places than these.
     std::size_t named_concurrent_max = 16;
@@ -42,8 +41,8 @@ class PostCache {
     // Asked before each request but the first that a fetch takes which a reader has named.
     std::function<bool(const std::string& host)> may_ask_more = {};
     // Of both, of one registered domain: whoever has one has any number of hosts. Of the last quarter of
-    // either, an eighth of that: else servers of few domains that answer slowly would leave nothing to
-    // others.
+    // either, an eighth of that, and two at the least: else servers of few domains that answer slowly would
+    // leave nothing to others.
     std::size_t per_domain_max = 8;
     std::size_t domain_waiting_max = 300;  // what readers name, and a page of posts with as many authors
   };
@@ -150,7 +149,6 @@ class PostCache {
   std::map<std::string, Instant> changed_;  // by URI: when forget() was called last; some are lost
   struct Job {
     Key key;
-    std::string host;
     std::string origin;
     std::string domain;  // registered
   };
@@ -160,7 +158,6 @@ class PostCache {
   std::map<StatusId, std::string> shown_;                  // URIs
   std::deque<StatusId> shown_first_;                       // in the order in which they were shown first
   std::map<std::string, std::string> accounts_;            // URIs, by all that names them
-  std::map<std::string, std::size_t> under_way_;           // by host
   std::map<std::string, std::size_t> domain_under_way_;
   std::map<std::string, std::size_t> domain_waiting_;
   // Origins that did not answer in time, and when. What readers name says nothing of the other posts there.
