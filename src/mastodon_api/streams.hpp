@@ -93,7 +93,7 @@ class Streams final : public ApiPart, public LiveReader::Owner {
   Task<void> look_again();
 
   // Beyond that a post that does not come at once does not come: servers that do not answer say how many. So
-  // those of one registered domain have an eighth.
+  // those of one registered domain have an eighth. Each counts once for each of its hashtags that is read.
   static constexpr std::size_t kTryingAgainMax = 300;
   static constexpr std::size_t kTryingAgainOfDomainMax = kTryingAgainMax / 8;
   static constexpr Duration kLookEvery = std::chrono::minutes(1);
