@@ -8,8 +8,10 @@
 
 #include "base/assert.hpp"
 #include "delivery/store.hpp"
+#include "http/message.hpp"
 #include "ring_sim/world.hpp"
 #include "runs/swarm_checks.hpp"
+#include "runs/swarm_inboxes.hpp"
 #include "runs/swarm_plan.hpp"
 #include "sim/world.hpp"
 #include "storage/history.hpp"
@@ -30,8 +32,8 @@ class Swarm {
         more_(Rng(seed).fork("swarm").fork("more")),
         later_(Rng(seed).fork("swarm").fork("later")),
         plan_(draw_swarm(rng_, more_, later_, options)),
-        world_(seed, plan_.world),
-        checks_(world_, plan_.world, kTags, Rng(seed).fork("checks")),
+        world_(seed, watched()),
+        checks_(world_, plan_.world, kTags, Rng(seed).fork("checks"), &inboxes_),
         stays_(Rng(seed).fork("stays").chance(0.2)) {}
 
   SwarmRun run() {
@@ -45,6 +47,12 @@ class Swarm {
   }
 
  private:
+  sim::WorldOptions watched() {
+    sim::WorldOptions options = plan_.world;
+    options.onlooker = [this](std::size_t node, const HttpRequest& request) { inboxes_.note(node, request); };
+    return options;
+  }
+
   // What did not hold; empty if all did.
   std::string live() {
     world_.watch();
@@ -365,6 +373,7 @@ class Swarm {
   Rng more_;
   Rng later_;
   SwarmPlan plan_;
+  Inboxes inboxes_;
   sim::World world_;
   SwarmChecks checks_;
   bool stays_;  // what is right in the end is looked at for longer

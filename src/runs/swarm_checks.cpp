@@ -3,26 +3,14 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <span>
 #include <utility>
 
-#include "audit/signed_tree_heads.hpp"
-#include "base/bytes.hpp"
-#include "base/json.hpp"
-#include "crypto/key.hpp"
 #include "hashtag/tag.hpp"
-#include "http/url.hpp"
 #include "node/node.hpp"
-#include "redundancy/relay_place.hpp"
-#include "redundancy/storage_place.hpp"
 #include "ring/vserver.hpp"
-#include "storage/statements.hpp"
 
 namespace tagring::runs {
 namespace {
-
-constexpr Duration kRead = std::chrono::seconds(30);
-constexpr std::size_t kHeadIds = audit::SignedTreeHeads::kIdsMax;
 
 std::string what_is_told_twice(const std::vector<std::string>& uris) {
   return uris.empty() ? "" : fmt::format("tells twice: {}", fmt::join(uris, " "));
@@ -51,6 +39,7 @@ std::string wrong_order(const std::vector<delivery::TagEvent>& told) {
 }
 
 void SwarmChecks::went_back(std::size_t node) {
+  went_back_.insert_or_assign(node, world_.loop.now());
   for (auto& [who, since] : wanted_) {
     if (who.first == node) since = world_.loop.now();
   }
@@ -65,7 +54,10 @@ SwarmChecks::Posts SwarmChecks::posts_under(const std::string& tag) const {
 }
 
 std::set<std::size_t> SwarmChecks::owners(Ring ring, const std::string& tag) const {
-  const unsigned replicas = ring == Ring::kRelay ? options_.relay_replicas : options_.storage_replicas;
+  return owners(ring, tag, ring == Ring::kRelay ? options_.relay_replicas : options_.storage_replicas);
+}
+
+std::set<std::size_t> SwarmChecks::owners(Ring ring, const std::string& tag, unsigned replicas) const {
   std::set<std::size_t> found;
   for (unsigned i = 0; i < replicas; ++i) {
     const RingId position = replica_key(Tag::from_canonical(tag).key(), i, replicas);
@@ -138,7 +130,11 @@ std::string SwarmChecks::at_rest(Duration patience, bool lists) {
   std::string wrong = wrong_feeds();
   if (!wrong.empty()) return wrong;
   for (auto check : {&SwarmChecks::wrong_history, &SwarmChecks::wrong_disks, &SwarmChecks::wrong_relays,
-                     &SwarmChecks::wrong_heads, &SwarmChecks::wrong_subscriptions}) {
+                     &SwarmChecks::wrong_heads, &SwarmChecks::wrong_subscriptions,
+                     // What was thought of later is looked at last, so that the rest is seen when it was.
+                     &SwarmChecks::wrong_sets, &SwarmChecks::wrong_roots, &SwarmChecks::wrong_relay_sets,
+                     &SwarmChecks::wrong_wants, &SwarmChecks::wrong_published, &SwarmChecks::wrong_outboxes,
+                     &SwarmChecks::wrong_inboxes}) {
     if (!lists && check != &SwarmChecks::wrong_history && check != &SwarmChecks::wrong_disks) break;
     world_.run_until(patience, [&] { return (wrong = (this->*check)()).empty(); });
     if (!wrong.empty()) return wrong;
@@ -241,238 +237,6 @@ std::string SwarmChecks::traces(const std::string& uri, const std::string& tag) 
     }
   }
   return text;
-}
-
-redundancy::StorageSet SwarmChecks::set_of(const std::string& tag) {
-  const unsigned at_rest = options_.storage_replicas;
-  redundancy::StorageSet last{Tag::from_canonical(tag), 0, at_rest, at_rest, {}};
-  for (const std::size_t node : world_.up()) {
-    const json::object status = world_.node(node).status();
-    json::for_each(json::find(status, "storage_sets"), [&](const json::value& element) {
-      const json::object& set = element.as_object();
-      const auto version = set.at("version").to_number<std::uint64_t>();
-      if (json::text_of(set, "tag") != tag || version <= last.version) return;
-      last.version = version;
-      last.replicas = set.at("replicas").to_number<unsigned>();
-      last.read_factor = set.at("reach").to_number<unsigned>();
-    });
-  }
-  return last;
-}
-
-std::set<std::size_t> SwarmChecks::owners_of_partition(const redundancy::Partition& partition) const {
-  const unsigned copies = redundancy::copies_in_storage(options_.storage_replicas);
-  std::set<std::size_t> found;
-  for (unsigned copy = 0; copy < copies; ++copy) {
-    const RingId position = replica_key(partition.key(), copy, copies);
-    for (const std::size_t node : world_.up()) {
-      if (world_.node(node).rings().of(Ring::kStorage).serving(position) != nullptr) found.insert(node);
-    }
-  }
-  return found;
-}
-
-// Every owner holds all, tombstones included, so that no replica hides the fault of another. Others keep what
-// they had of it, since a history stays until there is no room (ARCHITECTURE.md): it may be behind, but not
-// wrong.
-std::string SwarmChecks::wrong_disks() {
-  const unsigned copies = redundancy::copies_in_storage(options_.storage_replicas);
-  for (const std::string& tag : tags_) {
-    const redundancy::StorageSet set = set_of(tag);
-    std::map<unsigned, std::map<std::size_t, Held>> owned;
-    for (const unsigned number : redundancy::partitions_of_set(copies, set.read_factor)) {
-      const redundancy::Partition partition{set.tag, number};
-      const std::set<std::size_t> owning = owners_of_partition(partition);
-      if (owning.empty()) return fmt::format("nobody owns the history of #{}", partition.name());
-      for (const std::size_t node : world_.up()) {
-        Held held;
-        const std::string wrong = wrong_disk(node, partition, &held);
-        if (!wrong.empty()) return wrong;
-        if (owning.contains(node)) owned[number].emplace(node, std::move(held));
-      }
-    }
-    if (std::string wrong = wrong_owners(set, owned); !wrong.empty()) return wrong;
-  }
-  return {};
-}
-
-std::string SwarmChecks::wrong_disk(std::size_t node, const redundancy::Partition& partition, Held* held) {
-  std::optional<storage::HistoryCursor> cursor;
-  for (bool more = true; more;) {
-    const auto page = world_.await_on(node, world_.history_store(node).page(partition, cursor, 500), kRead);
-    if (!page || !*page) return fmt::format("node {} cannot read its disk", node);
-    if (const std::string wrong = wrong_entries((*page)->entries, partition.tag.canonical()); !wrong.empty())
-      return fmt::format("the disk of node {} {} under #{}", node, wrong, partition.name());
-    for (const storage::HistoryEntry& entry : (*page)->entries) held->emplace(entry.uri, entry.removed);
-    more = (*page)->more;
-    cursor = (*page)->next;
-  }
-  return {};
-}
-
-// A post is, as it is, in one partition of those in which it may be, at all owners. Where there are several,
-// what is older may stand in another one, and readers go by what is later: an Add goes to the partition of
-// its day, and a removal to those of its day, so an Add that is brought again after a doubling does not meet
-// it.
-std::string SwarmChecks::wrong_owners(const redundancy::StorageSet& set,
-                                      const std::map<unsigned, std::map<std::size_t, Held>>& owned) {
-  const unsigned copies = redundancy::copies_in_storage(options_.storage_replicas);
-  const std::string& tag = set.tag.canonical();
-  const bool is_divided = set.read_factor > options_.storage_replicas;
-  for (const auto& [uri, post] : posts_under(tag)) {
-    bool is_whole = false;
-    std::string lacking;
-    for (const unsigned number :
-         redundancy::partitions_of_post(uri, copies, options_.storage_replicas, set.read_factor)) {
-      std::size_t lack = 0;
-      for (const auto& [node, held] : owned.at(number)) {
-        const auto entry = held.find(uri);
-        const bool is_right = entry != held.end() && entry->second != post->is_under(tag);
-        if (!is_right && !is_divided && entry != held.end())
-          return fmt::format("node {}, which owns #{}, has {} as {}", node, tag, uri,
-                             entry->second ? "removed" : "living");
-        if (is_right) continue;
-        ++lack;
-        lacking += fmt::format("{}node {}", lacking.empty() ? "" : ", ", node);
-      }
-      is_whole = is_whole || lack == 0;
-    }
-    if (!is_whole) return fmt::format("{}, which owns #{}, lacks {}", lacking, tag, uri);
-  }
-  return {};
-}
-
-// What each owner signs of each post is what its disk says, whatever it remembers of the hour from before.
-// Where there are partitions, a post may be in one of several, and what is signed of the others is true.
-std::string SwarmChecks::wrong_heads() {
-  for (const std::string& tag : tags_) {
-    if (set_of(tag).read_factor > options_.storage_replicas) continue;
-    std::map<std::int64_t, std::vector<const sim::World::Post*>> hours;
-    for (const auto& [uri, post] : posts_under(tag)) hours[storage::hour_of(post->dated)].push_back(post);
-    for (const std::size_t node : owners(Ring::kStorage, tag)) {
-      for (const auto& [hour, posts] : hours) {
-        for (std::size_t from = 0; from < posts.size(); from += kHeadIds) {
-          const auto some = std::span(posts).subspan(from, std::min(kHeadIds, posts.size() - from));
-          const std::string wrong = wrong_head(node, tag, hour, some);
-          if (!wrong.empty()) return fmt::format("node {}, which owns #{}, signs {}", node, tag, wrong);
-        }
-      }
-    }
-  }
-  return {};
-}
-
-std::string SwarmChecks::wrong_head(std::size_t node, const std::string& tag, std::int64_t hour,
-                                    std::span<const sim::World::Post* const> posts) {
-  std::vector<std::string> ids;
-  for (const sim::World::Post* post : posts) ids.push_back(to_hex(storage::post_id(post->uri)));
-  HttpRequest request;
-  request.method = "GET";
-  request.target = fmt::format("{}?tag={}&hour={}&id={}", audit::SignedTreeHeads::kPath, percent_encode(tag),
-                               hour, fmt::join(ids, ","));
-  const auto response = world_.await_on(node, world_.node(node).answer(std::move(request)), kRead);
-  if (!response || response->status != 200) return "no head: " + (response ? response->body : "");
-  const json::object body = json::parse_object(response->body).value();
-  const storage::Head head = storage::head_from_json(body.at("head").as_object()).value();
-  if (!world_.key(node).public_key().verify(head.signed_text(), head.signature))
-    return "a head with another key";
-  for (std::size_t i = 0; i < posts.size(); ++i) {
-    const auto proof = storage::proof_from_json(body.at("proofs").as_array().at(i).as_object());
-    const auto state = proof->state(head, storage::post_id(posts[i]->uri));
-    const auto truth = posts[i]->is_under(tag) ? storage::PostState::kLive : storage::PostState::kRemoved;
-    const bool says_nothing = state && *state == storage::PostState::kAbsent;
-    if (says_nothing && has_only_heard(node, tag, posts[i]->uri)) continue;
-    if (state != truth)
-      return fmt::format("{} as {}", posts[i]->uri,
-                         state ? storage::to_string(*state) : state.error().message);
-  }
-  return {};
-}
-
-// That it was removed: nobody signs that of what others said.
-bool SwarmChecks::has_only_heard(std::size_t node, const std::string& tag, const std::string& uri) {
-  const auto found =
-      world_.await_on(node, world_.history_store(node).find({{Tag::from_canonical(tag), uri}}), kRead);
-  return found && *found && (*found)->front() && (*found)->front()->changed == storage::kBeforeAll;
-}
-
-// Each relay knows who follows, and has what was published at rest and falls to it.
-std::string SwarmChecks::wrong_relays() {
-  const unsigned relays = options_.relay_replicas;
-  const unsigned copies = redundancy::copies_of_post(relays);
-  for (const std::string& tag : tags_) {
-    for (const std::size_t relay : owners(Ring::kRelay, tag)) {
-      const std::string wrong = wrong_followers(relay, tag);
-      if (!wrong.empty()) return wrong;
-    }
-    for (std::size_t n = first_at_rest_; n < world_.posts().size(); ++n) {
-      const sim::World::Post& post = world_.posts()[n];
-      for (unsigned copy = 0; post.is_under(tag) && copy < copies; ++copy) {
-        const unsigned index = redundancy::relay_of_post(post.uri, copy, copies, relays);
-        const RingId position = replica_key(Tag::from_canonical(tag).key(), index, relays);
-        for (const std::size_t node : world_.up()) {
-          if (world_.node(node).rings().of(Ring::kRelay).serving(position) != nullptr &&
-              !world_.feed(node, tag).contains(post.uri))
-            return fmt::format("node {}, relay {} of #{}, lacks {}", node, index, tag, post.uri);
-        }
-      }
-    }
-  }
-  return {};
-}
-
-// Who has unfollowed is told to a relay once; one that goes on announcing is told again
-// (docs/protocol.md, 7.4). So where it has nothing to announce, it may still count who once wanted the
-// hashtag.
-std::string SwarmChecks::wrong_followers(std::size_t relay, const std::string& tag) {
-  std::set<std::string> followers;
-  std::pair<std::optional<Tag>, std::string> last;
-  for (;;) {
-    const auto page =
-        world_.await_on(relay, world_.relay_store(relay).followers(last.first, last.second, 1'000), kRead);
-    if (!page || !*page) return fmt::format("node {} cannot read its followers", relay);
-    if ((*page)->empty()) break;
-    last = {(*page)->back().tag, (*page)->back().actor};
-    for (const delivery::Follower& follower : **page) {
-      if (follower.tag.canonical() == tag) followers.insert(follower.actor);
-    }
-  }
-  for (const std::size_t node : world_.up()) {
-    if (node == relay || unknown_.contains({node, tag})) continue;  // nobody follows itself
-    const bool counts = followers.contains(sim::World::node_origin(node) + "/actor");
-    const bool wants = is_wanted(node, tag);
-    if (wants && !counts)
-      return fmt::format("node {}, which relays #{}, does not know that node {} follows", relay, tag, node);
-    if (counts && !wants && !former_.contains({node, tag}))
-      return fmt::format("node {}, which relays #{}, believes that node {} follows", relay, tag, node);
-  }
-  return {};
-}
-
-// Who wants a hashtag follows its relays of today, and nobody follows anything else.
-std::string SwarmChecks::wrong_subscriptions() {
-  std::map<std::string, std::set<std::string>> relays;
-  for (const std::string& tag : tags_) {
-    for (const std::size_t relay : owners(Ring::kRelay, tag))
-      relays[tag].insert(sim::World::node_origin(relay));
-  }
-  for (const std::size_t node : world_.up()) {
-    const auto kept = world_.await_on(node, world_.relay_store(node).subscriptions(), kRead);
-    if (!kept || !*kept) return fmt::format("node {} cannot read its subscriptions", node);
-    std::map<std::string, std::set<std::string>> followed;
-    for (const delivery::Subscription& one : **kept) followed[one.tag.canonical()].insert(one.owner);
-    for (const std::string& tag : tags_) {
-      if (unknown_.contains({node, tag})) continue;
-      std::set<std::string> expected = is_wanted(node, tag) ? relays[tag] : std::set<std::string>();
-      expected.erase(sim::World::node_origin(node));
-      if (followed[tag] != expected)
-        return fmt::format("node {} follows #{} at {} on its disk, at {} as it knows, instead of {}", node,
-                           tag, fmt::join(followed[tag], " "),
-                           fmt::join(world_.node(node).subscriber().owners_of(Tag::from_canonical(tag)), " "),
-                           fmt::join(expected, " "));
-    }
-  }
-  return {};
 }
 
 }  // namespace tagring::runs

@@ -59,6 +59,8 @@ struct WorldOptions {
   Forges forges_stored = nullptr;
   // What a node answers in place of the program, to a request that it lies about: its node, and the request.
   std::function<std::optional<HttpResponse>(std::size_t node, const HttpRequest& request)> lie = nullptr;
+  // Sees each request that reaches a node that runs.
+  std::function<void(std::size_t node, const HttpRequest& request)> onlooker = nullptr;
   unsigned configured_nodes = 3;               // that each knows from the start: the first ones
   Duration database_pause = Duration::zero();  // at most, that a caller waits for the database
   node::Bounds bounds = {};

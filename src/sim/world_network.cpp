@@ -87,6 +87,7 @@ void World::SimHttp::arrive(World& world, std::size_t from, std::size_t target, 
   if (host == world.hosts_.end() || !host->second->run || !host->second->run->node) {
     return reply(world, target, from, box, fail(ErrorCode::kUnavailable, "connection refused"));
   }
+  if (world.options_.onlooker) world.options_.onlooker(target, request);
   if (world.options_.lie) {
     if (auto lie = world.options_.lie(target, request))
       return reply(world, target, from, box, std::move(*lie));

@@ -4,10 +4,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "delivery/wire.hpp"
 #include "handover/transfer.hpp"
 #include "hashtag/tag.hpp"
 #include "ring/vserver.hpp"
 #include "runs/swarm_checks.hpp"
+#include "runs/swarm_inboxes.hpp"
 #include "runs/swarm_plan.hpp"
 #include "tests/sim/fixture.hpp"
 #include "tests/tag_literal.hpp"
@@ -173,10 +175,39 @@ struct AtRest : testing::Test {
     ASSERT_TRUE(done && *done);
   }
   std::string found() { return checks.at_rest(Duration(1)); }
+  template <class T>
+  void store(Task<Result<T>> task) {
+    const auto done = world.await(std::move(task), std::chrono::seconds(5));
+    ASSERT_TRUE(done && *done);
+  }
+  // Node 4 hears it of node 2.
+  void hear(std::string body) {
+    HttpRequest request;
+    request.method = "POST";
+    request.target = "/inbox";
+    request.body = std::move(body);
+    inboxes.note(4, request);
+  }
+  static delivery::TagEvent event_of(const World::Post& post) {
+    return {"dogs"_tag, delivery::Op::kAdd, post.uri, World::author_of(post.origin), post.dated};
+  }
+  std::string announce(const World::Post& post) {
+    const std::string actor = World::node_origin(2) + "/actor";
+    return delivery::announce_activity(actor + "/1", actor, {event_of(post)}, world.loop.wall_now(), {});
+  }
+  std::string take_back(const World::Post& post) {
+    const std::string actor = World::node_origin(2) + "/actor";
+    return delivery::undo_announce_activity(actor + "/1", actor, {event_of(post)}, {});
+  }
 
-  WorldOptions options{.relay_replicas = 2, .storage_replicas = 2, .reconcile = std::chrono::hours(10)};
+  runs::Inboxes inboxes;
+  WorldOptions options{
+      .relay_replicas = 2,
+      .storage_replicas = 2,
+      .reconcile = std::chrono::hours(10),
+      .onlooker = [this](std::size_t node, const HttpRequest& request) { inboxes.note(node, request); }};
   World world{21, options};
-  runs::SwarmChecks checks{world, options, {"dogs", "music"}, Rng(5)};
+  runs::SwarmChecks checks{world, options, {"dogs", "music"}, Rng(5), &inboxes};
 };
 
 TEST_F(AtRest, OneOwnerLacksAPost) {
@@ -233,6 +264,95 @@ TEST_F(AtRest, ASubscriberFollowsWhereNobodyOwns) {
       std::chrono::seconds(5));
   ASSERT_TRUE(done && *done);
   EXPECT_THAT(found(), testing::HasSubstr("node 3 follows #dogs at"));
+}
+
+TEST_F(AtRest, ASubscriberHasForgottenOnItsDiskWhereItFollows) {
+  const std::string relay = world.node(3).subscriber().owners_of("dogs"_tag).front();
+  store(world.relay_store(3).drop_subscriptions({{"dogs"_tag, relay}}));
+  EXPECT_THAT(found(), testing::HasSubstr("node 3 follows #dogs at"));
+}
+
+TEST_F(AtRest, ARelayHasAFollowerWhoIsNobody) {
+  store(world.relay_store(owner(Ring::kRelay))
+            .follow({{"dogs"_tag, "https://tags.n99.example/actor", "https://tags.n99.example/inbox", "x",
+                      delivery::Via::kNode}}));
+  EXPECT_THAT(found(), testing::HasSubstr("believes that https://tags.n99.example/actor follows"));
+}
+
+TEST_F(AtRest, ARelayHasWhatIsGone) {
+  delivery::TagEvent back = event_of(world.posts()[1]);
+  back.changed = world.loop.wall_now();
+  store(world.relay_store(owner(Ring::kRelay)).accept({back}, 0));
+  EXPECT_THAT(found(), testing::HasSubstr("gone"));
+}
+
+TEST_F(AtRest, ANodeWantsOnItsDiskWhatItDoesNotKnowOf) {
+  store(world.relay_store(4).want({"dogs"_tag}, "admin"));
+  EXPECT_THAT(found(), testing::HasSubstr("node 4 wants #dogs on its disk, does not in memory"));
+}
+
+TEST_F(AtRest, ANodeWantsWhatNobodyAskedFor) {
+  subscribe(world, 4, {"music"});
+  ASSERT_TRUE(world.run_until(std::chrono::minutes(5), [&] { return world.is_quiet(); }));
+  EXPECT_NE(found(), "");
+}
+
+TEST_F(AtRest, AnOwnerHasASetOnItsDiskThatItDoesNotKeep) {
+  store(world.history_store(owner(Ring::kStorage)).save_set({"dogs"_tag, 1, 4, 4, world.loop.wall_now()}));
+  EXPECT_THAT(found(), testing::HasSubstr("of #dogs version 1 of 4 owners, reach 4 on its disk, and no set"));
+}
+
+TEST_F(AtRest, WhatIsSignedIsNoMoreThanWhatIsOnTheDisk) {
+  const World::Post& post = world.posts()[0];
+  corrupt(0, storage::HistoryEntry{"dogs"_tag, post.uri, World::author_of(1), post.dated, true, false,
+                                   storage::kBeforeAll});
+  EXPECT_THAT(found(), testing::ContainsRegex("which owns #dogs, signs of hour [0-9]+ 4 posts, and has 3"));
+}
+
+TEST_F(AtRest, APublisherKnowsAPostUnderAnotherHashtag) {
+  const World::Post& post = world.posts()[2];
+  store(world.relay_store(1).publish({post.uri, World::author_of(1), post.dated, tags_of({"dogs", "music"})},
+                                     0));
+  EXPECT_THAT(found(), testing::HasSubstr("node 1 knows " + post.uri + " under \"dogs music\""));
+}
+
+TEST_F(AtRest, SomethingIsOwedOnTheDisk) {
+  store(world.relay_store(4).owe(Ring::kStorage, {event_of(world.posts()[2])}, 2));
+  EXPECT_THAT(found(), testing::HasSubstr("node 4 has on its disk that it owes the Add of https://n1."));
+}
+
+TEST_F(AtRest, InboxesAreLookedInto) {
+  const auto is_of = [&](std::size_t post, bool removed) {
+    return std::ranges::any_of(inboxes.told(), [&](const auto& entry) {
+      return entry.first.node == 3 && entry.first.tag == "dogs" && entry.first.removed == removed &&
+             entry.first.uri == world.posts()[post].uri;
+    });
+  };
+  EXPECT_TRUE(is_of(2, false));
+  EXPECT_TRUE(is_of(0, true));
+  EXPECT_TRUE(is_of(1, true));
+  EXPECT_FALSE(is_of(2, true));
+}
+
+TEST_F(AtRest, SomebodyIsToldOfAPostTwice) {
+  checks.wants_no_more(4, "dogs");  // once
+  hear(announce(world.posts()[3]));
+  EXPECT_EQ(found(), "");
+  hear(announce(world.posts()[3]));
+  EXPECT_THAT(found(),
+              testing::HasSubstr("told node 4 of https://n2.example/users/alice/3 under #dogs, 2 times"));
+}
+
+TEST_F(AtRest, SomebodyIsToldWhoNeverAsked) {
+  hear(announce(world.posts()[3]));
+  EXPECT_THAT(found(), testing::HasSubstr("which it never wanted"));
+}
+
+TEST_F(AtRest, SomebodyIsToldOfAnEndThatNeverCame) {
+  hear(take_back(world.posts()[0]));
+  EXPECT_EQ(found(), "");
+  hear(take_back(world.posts()[2]));
+  EXPECT_THAT(found(), testing::HasSubstr("told node 4 of the end of https://n1.example/users/alice/2"));
 }
 
 TEST_F(AtRest, AFeedHasWhatIsGoneAndLacksWhatIsThere) {
