@@ -131,7 +131,7 @@ std::string SwarmChecks::at_rest(Duration patience, bool lists) {
   if (!wrong.empty()) return wrong;
   for (auto check : {&SwarmChecks::wrong_history, &SwarmChecks::wrong_disks, &SwarmChecks::wrong_relays,
                      &SwarmChecks::wrong_heads, &SwarmChecks::wrong_subscriptions,
-                     // What was thought of later is looked at last, so that the rest is seen when it was.
+                     // Reading takes time, so what was thought of later comes last.
                      &SwarmChecks::wrong_sets, &SwarmChecks::wrong_roots, &SwarmChecks::wrong_relay_sets,
                      &SwarmChecks::wrong_wants, &SwarmChecks::wrong_published, &SwarmChecks::wrong_outboxes,
                      &SwarmChecks::wrong_inboxes}) {

@@ -15,7 +15,7 @@
 
 namespace tagring::runs {
 
-// Each relay knows who follows, and has what was published at rest and falls to it.
+// Each relay knows who follows, and has what was published at rest and falls to it, and no post that is gone.
 std::string SwarmChecks::wrong_relays() {
   for (const std::string& tag : tags_) {
     for (const std::size_t relay : owners(Ring::kRelay, tag)) {
@@ -40,8 +40,8 @@ std::optional<unsigned> SwarmChecks::place_of(std::size_t relay, const std::stri
   return std::nullopt;
 }
 
-// A removal goes to the relays that there are then. Where these were more or fewer than when the post came,
-// one of the others has it still.
+// A removal goes to the relays that there are then, and whoever takes over from them reads it in their feed
+// (docs/protocol.md, 5). Where these were more or fewer than when the post came, others may have it still.
 std::string SwarmChecks::wrong_relayed(std::size_t relay, const std::string& tag) {
   const bool grows = options_.deliveries_per_second != sim::WorldOptions().deliveries_per_second;
   const std::multiset<std::string> feed = world_.feed(relay, tag);
