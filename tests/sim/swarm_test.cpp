@@ -279,13 +279,6 @@ TEST_F(AtRest, ARelayHasAFollowerWhoIsNobody) {
   EXPECT_THAT(found(), testing::HasSubstr("believes that https://tags.n99.example/actor follows"));
 }
 
-TEST_F(AtRest, ARelayHasWhatIsGone) {
-  delivery::TagEvent back = event_of(world.posts()[1]);
-  back.changed = world.loop.wall_now();
-  store(world.relay_store(owner(Ring::kRelay)).accept({back}, 0));
-  EXPECT_THAT(found(), testing::HasSubstr("gone"));
-}
-
 TEST_F(AtRest, ANodeWantsOnItsDiskWhatItDoesNotKnowOf) {
   store(world.relay_store(4).want({"dogs"_tag}, "admin"));
   EXPECT_THAT(found(), testing::HasSubstr("node 4 wants #dogs on its disk, does not in memory"));
