@@ -158,7 +158,9 @@ bool StorageRedundancy::is_taken(const Tag& tag) const {
 // Tells all owners: those at rest first, and the others only when all of these know. Whether all do.
 Task<bool> StorageRedundancy::spread(Tag tag, unsigned widest) {
   const redundancy::StorageSet set = kept_.of(tag);
-  bool complete = true;
+  if (set.version == 0) co_return false;  // forgotten a moment ago
+  // This node is one of them: its disk may have failed when it took the set.
+  bool complete = (co_await kept_.adopt(set)).has_value();
   std::set<std::string> told{calls_.own_origin()};
   for (const unsigned replicas : {kept_.at_rest(), widest}) {
     for (unsigned i = 0; i < replicas; ++i) {

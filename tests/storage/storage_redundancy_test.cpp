@@ -74,6 +74,21 @@ TEST_F(StorageRedundancyTest, OfASetThatIsForgottenNothingElseIsRemembered) {
   EXPECT_EQ(held(), 0U) << "and swept again";
 }
 
+// Else it would have an earlier set after a restart, and all others that one.
+TEST_F(StorageRedundancyTest, ACoordinatorWritesASetDownThatItsDiskDidNotTake) {
+  const auto execute = [&](const char* sql) {
+    return run(stores->database->write([sql](sql::Connection& db) { return db.execute(sql); }));
+  };
+  ASSERT_TRUE(
+      execute("CREATE TRIGGER refuse BEFORE INSERT ON history_sets BEGIN SELECT RAISE(ABORT, 'no'); END"));
+  const redundancy::StorageSet set{"cats"_tag, 1, 4, 4, clock.wall_now()};
+  ASSERT_FALSE(run(kept.adopt(set)));
+  loop.run_for(std::chrono::minutes(1));
+  ASSERT_TRUE(execute("DROP TRIGGER refuse"));
+  loop.run_for(std::chrono::minutes(1));
+  EXPECT_EQ(*run(history.sets()), (std::vector<redundancy::StorageSet>{set}));
+}
+
 // Else an owner of one hashtag could have the coordinator of another one keep and spread any set of that.
 TEST_F(StorageRedundancyTest, AnAnswerAboutAnotherHashtagIsNone) {
   const std::string owner = "https://tags.b.example";
