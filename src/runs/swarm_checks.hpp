@@ -99,6 +99,7 @@ class SwarmChecks {
   // The first node that holds that, and its digest.
   using Digests = std::map<Held, std::pair<std::size_t, std::uint64_t>>;
   std::string wrong_disk(std::size_t node, const redundancy::Partition& partition, Held* held);
+  std::string wrong_digests();
   std::string wrong_digest(std::size_t node, const redundancy::Partition& partition, const Held& held,
                            Digests* digests);
   std::string wrong_owners(const redundancy::StorageSet& set,
