@@ -280,9 +280,10 @@ class Swarm {
   }
   // As after a backup. One node only: what its copy lacks the others have.
   void take_copy(std::size_t node) {
-    Copy copy{node, world_.disk(node).image(), {}, {}};
+    Copy copy{node, world_.disk(node).image(), {}, {}, {}};
     for (const std::string& tag : kTags) {
       if (checks_.is_wanted(node, tag)) copy.wanted.insert(tag);
+      if (checks_.may_be_wanted(node, tag)) copy.maybe_wanted.insert(tag);
     }
     for (std::size_t n = 0; n < world_.posts().size(); ++n) {
       if (world_.posts()[n].acknowledged) copy.known.insert(n);
@@ -330,6 +331,7 @@ class Swarm {
     crash(node);
     world_.disk(node).restore(copy_->image);
     checks_.went_back(node);
+    for (const std::string& tag : copy_->maybe_wanted) checks_.may_want(node, tag);
     restored_ = true;
   }
 
@@ -365,6 +367,7 @@ class Swarm {
     std::size_t node = 0;
     sim::Disk::Image image;
     std::set<std::string> wanted;
+    std::set<std::string> maybe_wanted;
     std::set<std::size_t> known;  // posts
   };
 

@@ -55,6 +55,9 @@ class SwarmChecks {
   [[nodiscard]] bool is_wanted(std::size_t node, const std::string& tag) const {
     return wanted_.contains({node, tag});
   }
+  [[nodiscard]] bool may_be_wanted(std::size_t node, const std::string& tag) const {
+    return unknown_.contains({node, tag});
+  }
   // Its disk is that of some time ago: of what it was told since then nobody tells it again.
   void went_back(std::size_t node);
 
