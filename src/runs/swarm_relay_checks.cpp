@@ -195,7 +195,8 @@ std::string SwarmChecks::wrong_outboxes() {
 }
 
 // Whoever spoke, and whatever became of it: what was said of posts was so. Of what was published at rest,
-// when every answer arrives, nobody is told twice by the same node, nor who has never followed.
+// when every answer arrives, nobody is told twice by the same node, nor who has never followed. Nodes
+// that choose their places do so at rest as well, and who takes a place over tells again.
 std::string SwarmChecks::wrong_inboxes() {
   if (inboxes_ == nullptr) return {};
   std::map<std::string, Posts> posts;
@@ -213,7 +214,7 @@ std::string SwarmChecks::wrong_inboxes() {
     if (told.removed && !post->second->was_without(told.tag)) return what("and it is not");
     const auto number = static_cast<std::size_t>(post->second - world_.posts().data());
     if (number < first_at_rest_) continue;
-    if (times > 1) return what(fmt::format("{} times", times));
+    if (times > 1 && !options_.balance) return what(fmt::format("{} times", times));
     const std::pair who(told.node, told.tag);
     if (!wanted_.contains(who) && !former_.contains(who) && !unknown_.contains(who))
       return what("which it never wanted");
