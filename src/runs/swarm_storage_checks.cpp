@@ -313,7 +313,7 @@ std::optional<std::vector<storage::HeadLeaf>> SwarmChecks::leaves_on_disk(
   return leaves;
 }
 
-// So heads of owners agree where what they have does, of each partition.
+// Of every hour of each partition.
 std::string SwarmChecks::wrong_roots() {
   const unsigned copies = redundancy::copies_in_storage(options_.storage_replicas);
   for (const std::string& tag : tags_) {
