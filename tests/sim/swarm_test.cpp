@@ -11,6 +11,7 @@
 #include "runs/swarm_checks.hpp"
 #include "runs/swarm_inboxes.hpp"
 #include "runs/swarm_plan.hpp"
+#include "storage/storage_calls.hpp"
 #include "tests/sim/fixture.hpp"
 #include "tests/tag_literal.hpp"
 
@@ -102,6 +103,14 @@ TEST(SwarmPlan, EverySizeIsSmallInAPartOfTheWorlds) {
   }
 }
 
+// That of the key of #dogs.
+std::size_t owner_of_dogs(World& world, Ring ring) {
+  for (const std::size_t i : world.up()) {
+    if (world.node(i).rings().of(ring).serving("dogs"_tag.key()) != nullptr) return i;
+  }
+  return 0;
+}
+
 // The only owner of #dogs leaves, and hands nine posts over, two at a time. `loses`: what is behind the first
 // page does not arrive. What is wrong then, and how many pages were asked for.
 std::pair<std::string, int> hand_over(bool loses) {
@@ -123,11 +132,7 @@ std::pair<std::string, int> hand_over(bool loses) {
   for (int n = 0; n < 9; ++n) world.publish(0, {"dogs"});
   EXPECT_TRUE(world.run_until(std::chrono::minutes(5), [&] { return world.is_quiet(); }));
   pages = 0;
-  std::size_t owner = 0;
-  for (const std::size_t i : world.up()) {
-    if (world.node(i).rings().of(Ring::kStorage).serving("dogs"_tag.key()) != nullptr) owner = i;
-  }
-  EXPECT_TRUE(world.leave_node(owner));
+  EXPECT_TRUE(world.leave_node(owner_of_dogs(world, Ring::kStorage)));
   EXPECT_TRUE(world.run_until(std::chrono::minutes(5), [&] { return world.is_quiet(); }));
   const int asked = pages;
   return {runs::SwarmChecks(world, options, {"dogs"}, Rng(5)).at_rest(Duration(1), false), asked};
@@ -161,11 +166,16 @@ struct AtRest : testing::Test {
     ASSERT_EQ(checks.still(), "");
   }
 
-  std::size_t owner(Ring ring) {
-    for (const std::size_t i : world.up()) {
-      if (world.node(i).rings().of(ring).serving("dogs"_tag.key()) != nullptr) return i;
-    }
-    return 0;
+  std::size_t owner(Ring ring) { return owner_of_dogs(world, ring); }
+  // One that stores nothing of #dogs.
+  std::size_t bystander() {
+    std::vector<std::size_t> others = world.up();
+    std::erase_if(others, [&](std::size_t i) {
+      ring::Membership& ring = world.node(i).rings().of(Ring::kStorage);
+      return ring.serving(replica_key("dogs"_tag.key(), 0, 2)) != nullptr ||
+             ring.serving(replica_key("dogs"_tag.key(), 1, 2)) != nullptr;
+    });
+    return others.front();
   }
   // What one owner has of a post in place of the truth.
   void corrupt(std::size_t post, std::optional<storage::HistoryEntry> entry) {
@@ -284,10 +294,51 @@ TEST_F(AtRest, ANodeWantsOnItsDiskWhatItDoesNotKnowOf) {
   EXPECT_THAT(found(), testing::HasSubstr("node 4 wants #dogs on its disk, does not in memory"));
 }
 
-TEST_F(AtRest, ANodeWantsWhatNobodyAskedFor) {
+TEST_F(AtRest, ANodeFollowsWhatNobodyAskedFor) {
   subscribe(world, 4, {"music"});
   ASSERT_TRUE(world.run_until(std::chrono::minutes(5), [&] { return world.is_quiet(); }));
-  EXPECT_NE(found(), "");
+  EXPECT_THAT(found(), testing::HasSubstr("relays #music, believes that node 4 follows"));
+}
+
+// The only relay follows nobody.
+TEST(SwarmChecks, ANodeWantsWhatNobodyAskedFor) {
+  const WorldOptions options{.relay_replicas = 1, .storage_replicas = 1};
+  World world(21, options);
+  for (std::size_t i = 0; i < 5; ++i) world.start_node(i);
+  ASSERT_TRUE(world.run_until(std::chrono::minutes(5), [&] { return world.is_settled(); }));
+  const std::size_t relay = owner_of_dogs(world, Ring::kRelay);
+  subscribe(world, relay, {"dogs"});
+  ASSERT_TRUE(world.run_until(std::chrono::minutes(5), [&] { return world.is_quiet(); }));
+  EXPECT_EQ(runs::SwarmChecks(world, options, {"dogs"}, Rng(5)).at_rest(Duration(1)),
+            fmt::format("node {} wants #dogs on its disk, does in memory, does not by what was said", relay));
+}
+
+TEST_F(AtRest, ASubscriberHasNotAllThatItMissed) {
+  const std::string relay = world.node(3).subscriber().owners_of("dogs"_tag).front();
+  store(world.relay_store(3).save_subscriptions({{"dogs"_tag, relay, "x", false}}));
+  EXPECT_EQ(found(), "node 3 follows #dogs at " + relay + ", and has not all that it missed there");
+}
+
+TEST_F(AtRest, OwnersKeepASetThatAnotherOwnerDoesNotKeep) {
+  const std::size_t coordinator = owner(Ring::kStorage);
+  json::object request = redundancy::to_json({"dogs"_tag, 1, 2, 2, world.loop.wall_now()});
+  request["action"] = "set";
+  for (const std::size_t i : world.up()) {
+    if (i != coordinator)
+      world.forge_later(coordinator, i, std::string(storage::StorageCalls::kPath), json::serialize(request));
+  }
+  world.loop.run_for(std::chrono::seconds(10));
+  EXPECT_THAT(found(), testing::AllOf(testing::HasSubstr("which owns it, "),
+                                      testing::HasSubstr("version 1 of 2 owners, reach 2")));
+}
+
+// In digests it counts still.
+TEST_F(AtRest, ANodeComparesMoreThanItHas) {
+  const World::Post& post = world.posts()[2];
+  storage::HistoryStore& history = world.history_store(bystander());
+  store(history.put({{"dogs"_tag, post.uri, World::author_of(1), post.dated}}));
+  store(history.let_go("dogs"_tag, 1, world.loop.wall_now()));
+  EXPECT_THAT(found(), testing::HasSubstr("counts 1 posts under #dogs, and has 0"));
 }
 
 TEST_F(AtRest, AnOwnerHasASetOnItsDiskThatItDoesNotKeep) {
@@ -305,7 +356,7 @@ TEST_F(AtRest, WhatIsSignedIsNoMoreThanWhatIsOnTheDisk) {
 TEST_F(AtRest, APublisherKnowsAPostUnderAnotherHashtag) {
   const World::Post& post = world.posts()[2];
   store(world.relay_store(1).publish({post.uri, World::author_of(1), post.dated, tags_of({"dogs", "music"})},
-                                     0));
+                                     2));
   EXPECT_THAT(found(), testing::HasSubstr("node 1 knows " + post.uri + " under \"dogs music\""));
 }
 
@@ -339,6 +390,13 @@ TEST_F(AtRest, SomebodyIsToldOfAPostTwice) {
 TEST_F(AtRest, SomebodyIsToldWhoNeverAsked) {
   hear(announce(world.posts()[3]));
   EXPECT_THAT(found(), testing::HasSubstr("which it never wanted"));
+}
+
+TEST_F(AtRest, SomebodyIsToldOfAnotherAuthor) {
+  World::Post post = world.posts()[3];
+  post.origin = 1;
+  hear(announce(post));
+  EXPECT_THAT(found(), testing::HasSubstr("alice/3 under #dogs, with another author or date"));
 }
 
 TEST_F(AtRest, SomebodyIsToldOfAnEndThatNeverCame) {
