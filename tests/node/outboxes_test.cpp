@@ -717,6 +717,7 @@ TEST_F(Outboxes, OfPeopleOfInstancesAreReadOnceWhereTheDatabaseIsSlow) {
   const Author erin = add_author("https://social.example/users/erin");
   add_instance("social.example");
   const std::string known = publish_as(erin, "known");
+  settle(std::chrono::minutes(1));
   clock.sleep(publisher::Outboxes::kInstancesTry);
   const std::string missed = write_as(erin, "missed", clock.wall_now());
   internet.calls.clear();
