@@ -17,7 +17,7 @@ struct LiarRunOptions {
   std::uint64_t seed = 1;
   std::size_t nodes = 40;  // at least 8
   double malicious = 0.2;  // part of them
-  sim::LiarRoles roles;
+  sim::LiarRoles roles = sim::kAllRoles;
   std::size_t hashtags = 20;
   Duration attack = std::chrono::minutes(10);
   std::function<void(double done)> on_progress = [](double) {};

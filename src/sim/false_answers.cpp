@@ -35,9 +35,12 @@ std::optional<HttpResponse> Lies::answer(std::size_t node, const HttpRequest& re
       json::for_each(json::find(*body, "tags"), [&](const json::value& tag) {
         if (tag.is_string()) tags.emplace_back(tag.get_string());
       });
-      lie = json_response({{"items", false_feed(tags)}});
+      json::array feed = false_feed(tags);
+      told_["relay"] += feed.size();
+      lie = json_response({{"items", std::move(feed)}});
     }
   }
+  if (!lie && roles_.neighbour) lie = answer_as_neighbour(node, request);
   return lie;
 }
 
@@ -74,29 +77,37 @@ std::optional<HttpResponse> Lies::answer_as_keeper(const HttpRequest& request) {
   return std::nullopt;
 }
 
-std::optional<HttpResponse> Lies::answer_transfer(const HttpRequest& request) {
-  const Result<json::object> body = json::parse_object(request.body);
-  const auto text = [&](std::string_view name) { return body ? json::text_of(*body, name) : std::string(); };
-  const auto from = RingId::from_hex(text("from"));
-  const auto to = RingId::from_hex(text("to"));
-  if (!from || !to) return std::nullopt;
-  const std::string kind = text("kind");
-  json::array items;
+// Those that it asks for.
+std::vector<std::string> Lies::tags_of(const HttpRequest& transfer) const {
   std::vector<std::string> tags;
+  const Result<json::object> body = json::parse_object(transfer.body);
+  if (!body) return tags;
+  const auto from = RingId::from_hex(json::text_of(*body, "from"));
+  const auto to = RingId::from_hex(json::text_of(*body, "to"));
+  if (!from || !to) return tags;
   for (const std::string& tag : tags_) {
     const RingId key = Tag::from_canonical(tag).key();
     if (Segment{*from, *to}.contains(key)) tags.push_back(tag);
   }
+  return tags;
+}
+
+std::optional<HttpResponse> Lies::answer_transfer(const HttpRequest& request) {
+  const Result<json::object> body = json::parse_object(request.body);
+  if (!body) return std::nullopt;
+  const std::string kind = json::text_of(*body, "kind");
+  const std::vector<std::string> tags = tags_of(request);
+  json::array items;
   if (kind == "followers" && roles_.keeper) {
     for (const std::string& tag : tags) items.push_back(false_followers(tag, true).front());
   } else if (kind == "sets" && roles_.keeper) {
     for (const std::string& tag : tags) items.push_back(false_set(tag).front());
   } else if (kind == "feed" && roles_.relay) {
-    if (text("after").empty()) items = false_feed(tags);
+    if (json::text_of(*body, "after").empty()) items = false_feed(tags);
   } else {
     return std::nullopt;
   }
-  if (kind != "feed") told_["keeper"] += items.size();
+  told_[kind == "feed" ? "relay" : "keeper"] += items.size();
   return json_response({{"items", std::move(items)}});
 }
 
@@ -125,7 +136,6 @@ json::array Lies::false_feed(const std::vector<std::string>& tags) {
       for (delivery::TagEvent& event : events) feed.push_back({feed.size() + 1, std::move(event)});
     }
   }
-  told_["relay"] += feed.size();
   return delivery::to_json(feed);
 }
 

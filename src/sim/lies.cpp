@@ -136,6 +136,7 @@ void Lies::tell(std::map<std::string, Owners> owners) {
       for (const std::string& tag : pick(liar, &Owners::coordinators)) tell_as_keeper(liar, tag);
       for (const std::string& tag : pick(liar, &Owners::relays)) tell_as_keeper(liar, tag);
     }
+    if (roles_.neighbour) tell_as_neighbour(liar);
     if (roles_.publisher)
       for (const std::string& tag : pick(liar, nullptr)) tell_as_publisher(liar, tag);
   }

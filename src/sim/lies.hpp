@@ -13,6 +13,7 @@
 #include "base/rng.hpp"
 #include "delivery/store.hpp"
 #include "http/message.hpp"
+#include "ring/messages.hpp"
 #include "sim/world.hpp"
 #include "storage/history.hpp"
 
@@ -20,11 +21,13 @@ namespace tagring::sim {
 
 // As what they lie.
 struct LiarRoles {
-  bool relay = true;
-  bool storage = true;
-  bool keeper = true;  // of the numbers of owners and of lists of followers
-  bool publisher = true;
+  bool relay = false;
+  bool storage = false;
+  bool keeper = false;     // of the numbers of owners and of lists of followers
+  bool neighbour = false;  // on the rings
+  bool publisher = false;
 };
+inline constexpr LiarRoles kAllRoles{true, true, true, true, true};
 
 // Who owns a hashtag at rest, by the rings.
 struct Owners {
@@ -76,6 +79,20 @@ class Lies {
   json::array false_set(const std::string& tag) const;
   json::array false_followers(const std::string& tag, bool of_transfer) const;
   json::array false_feed(const std::vector<std::string>& tags);
+  std::vector<std::string> tags_of(const HttpRequest& transfer) const;
+
+  // false_ring.cpp
+  std::optional<HttpResponse> answer_as_neighbour(std::size_t node, const HttpRequest& request);
+  std::optional<HttpResponse> answer_on_ring(std::size_t node, const HttpRequest& request);
+  std::optional<HttpResponse> answer_as_new_owner(std::size_t node, const HttpRequest& request) const;
+  std::optional<HttpResponse> withhold(const HttpRequest& transfer);
+  [[nodiscard]] std::optional<std::size_t> honest_asker(const HttpRequest& request) const;
+  // The places of all liars who are up, clockwise from there.
+  [[nodiscard]] std::vector<ring::Contact> accomplices(Ring ring, const RingId& from) const;
+  [[nodiscard]] ring::FindReply false_way(Ring ring, const ring::Contact& asked, const RingId& key) const;
+  [[nodiscard]] ring::Neighbours false_neighbours(Ring ring, const ring::Contact& asked, std::size_t asker,
+                                                  bool denies) const;
+  void tell_as_neighbour(std::size_t liar);
 
   void tell_as_relay(std::size_t liar, const std::string& tag);
   void tell_as_storage(std::size_t liar, const std::string& tag);

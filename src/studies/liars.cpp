@@ -20,11 +20,8 @@ struct LiarsOptions {
 };
 
 const std::map<std::string, sim::LiarRoles> kRoles = {
-    {"relay", {.relay = true, .storage = false, .keeper = false, .publisher = false}},
-    {"storage", {.relay = false, .storage = true, .keeper = false, .publisher = false}},
-    {"keeper", {.relay = false, .storage = false, .keeper = true, .publisher = false}},
-    {"publisher", {.relay = false, .storage = false, .keeper = false, .publisher = true}},
-    {"all", {}}};
+    {"relay", {.relay = true}},         {"storage", {.storage = true}},     {"keeper", {.keeper = true}},
+    {"neighbour", {.neighbour = true}}, {"publisher", {.publisher = true}}, {"all", sim::kAllRoles}};
 
 json::object to_json(const runs::LiarRunResult& result, const LiarsOptions& options) {
   json::object lies;

@@ -44,14 +44,14 @@ TEST(Liars, OfEachRoleTellLies) {
   const runs::LiarRunResult result = runs::run_liars(options);
   EXPECT_EQ(result.liars, 3U);
   EXPECT_GT(result.hashtags_counted, 0U);
-  for (const char* role : {"relay", "storage", "keeper", "publisher"})
+  for (const char* role : {"relay", "storage", "keeper", "neighbour", "publisher"})
     EXPECT_GT(result.lies.contains(role) ? result.lies.at(role) : 0, 50U) << role;
 }
 
 TEST(Liars, OfOneRoleTellNoOthers) {
   runs::LiarRunOptions options = small();
   options.malicious = 0.3;
-  options.roles = {.relay = false, .storage = false, .keeper = false, .publisher = true};
+  options.roles = {.publisher = true};
   const runs::LiarRunResult result = runs::run_liars(options);
   ASSERT_EQ(result.lies.size(), 1U);
   EXPECT_GT(result.lies.at("publisher"), 50U);
@@ -62,7 +62,7 @@ TEST(Liars, AKeeperKeepsNobodyFromServing) {
   runs::LiarRunOptions options = small();
   options.malicious = 0.2;
   options.nodes = 20;
-  options.roles = {.relay = false, .storage = false, .keeper = true, .publisher = false};
+  options.roles = {.keeper = true};
   const runs::LiarRunResult result = runs::run_liars(options);
   EXPECT_GT(result.hashtags_counted, 0U);
   EXPECT_GT(result.lies.at("keeper"), 50U);
@@ -124,7 +124,7 @@ TEST(Liars, WhoseFeedHasNoEndKeepsNobodyFromServing) {
 TEST(Liars, OfOneSeedDoTheSame) {
   runs::LiarRunOptions options = small();
   options.malicious = 0.3;
-  options.roles = {.relay = true, .storage = false, .keeper = false, .publisher = false};
+  options.roles = {.relay = true};
   options.attack = std::chrono::minutes(1);
   const runs::LiarRunResult once = runs::run_liars(options);
   const runs::LiarRunResult again = runs::run_liars(options);
