@@ -69,7 +69,7 @@ void add_sim_liars(CLI::App& sim, int& status) {
   command->add_option("--malicious", options->run.malicious, "Part of the nodes that lies")
       ->check(CLI::Range(0.0, 0.9))
       ->capture_default_str();
-  command->add_option("--role", options->role, "As what they lie")
+  command->add_option("--role", options->role, "As what they lie; neighbour: on the rings themselves")
       ->check(cli::one_of(kRoles))
       ->capture_default_str();
   command->add_option("--hashtags", options->run.hashtags, "Hashtags that people use")

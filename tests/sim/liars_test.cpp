@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <map>
+#include <string>
 
 #include "delivery/wire.hpp"
 #include "handover/transfer.hpp"
@@ -49,12 +51,16 @@ TEST(Liars, OfEachRoleTellLies) {
 }
 
 TEST(Liars, OfOneRoleTellNoOthers) {
-  runs::LiarRunOptions options = small();
-  options.malicious = 0.3;
-  options.roles = {.publisher = true};
-  const runs::LiarRunResult result = runs::run_liars(options);
-  ASSERT_EQ(result.lies.size(), 1U);
-  EXPECT_GT(result.lies.at("publisher"), 50U);
+  const std::map<std::string, LiarRoles> roles = {{"neighbour", {.neighbour = true}},
+                                                  {"publisher", {.publisher = true}}};
+  for (const auto& [role, only] : roles) {
+    runs::LiarRunOptions options = small();
+    options.malicious = 0.3;
+    options.roles = only;
+    const runs::LiarRunResult result = runs::run_liars(options);
+    ASSERT_EQ(result.lies.size(), 1U) << role;
+    EXPECT_GT(result.lies.at(role), 50U) << role;
+  }
 }
 
 // Of all roles the one whose lies have no end: each page of followers that it hands over is the same.
