@@ -27,7 +27,10 @@ struct LiarRoles {
   bool neighbour = false;  // on the rings
   bool publisher = false;
 };
-inline constexpr LiarRoles kAllRoles{true, true, true, true, true};
+// Of all roles but a neighbour's: who lies on the rings owns what it likes, so that nothing else that is
+// counted says anything (docs/attacks.md).
+inline constexpr LiarRoles kAllRoles{
+    .relay = true, .storage = true, .keeper = true, .neighbour = false, .publisher = true};
 
 // Who owns a hashtag at rest, by the rings.
 struct Owners {

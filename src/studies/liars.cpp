@@ -69,7 +69,10 @@ void add_sim_liars(CLI::App& sim, int& status) {
   command->add_option("--malicious", options->run.malicious, "Part of the nodes that lies")
       ->check(CLI::Range(0.0, 0.9))
       ->capture_default_str();
-  command->add_option("--role", options->role, "As what they lie; neighbour: on the rings themselves")
+  command
+      ->add_option(
+          "--role", options->role,
+          "As what they lie; all: as owners, keepers and publishers; neighbour: on the rings themselves")
       ->check(cli::one_of(kRoles))
       ->capture_default_str();
   command->add_option("--hashtags", options->run.hashtags, "Hashtags that people use")

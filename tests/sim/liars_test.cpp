@@ -46,7 +46,7 @@ TEST(Liars, OfEachRoleTellLies) {
   const runs::LiarRunResult result = runs::run_liars(options);
   EXPECT_EQ(result.liars, 3U);
   EXPECT_GT(result.hashtags_counted, 0U);
-  for (const char* role : {"relay", "storage", "keeper", "neighbour", "publisher"})
+  for (const char* role : {"relay", "storage", "keeper", "publisher"})
     EXPECT_GT(result.lies.contains(role) ? result.lies.at(role) : 0, 50U) << role;
 }
 
