@@ -26,10 +26,10 @@ Task<std::optional<std::string>> LiveReader::next() {
     if (!is_socket_ && waiting_.empty() && clock_.now() >= beat) co_return ":thump\n";
   }
   if (waiting_.empty()) co_return std::nullopt;
-  std::string text = std::move(waiting_.front());
+  Waiting first = std::move(waiting_.front());
   waiting_.pop_front();
-  waiting_bytes_ -= text.size();
-  co_return text;
+  if (first.event) waiting_bytes_ -= first.event->payload.size();
+  co_return text_of(std::move(first));
 }
 
 void LiveReader::close() {
@@ -44,11 +44,17 @@ void LiveReader::listen(const Tag& tag, const std::string& spelling) {
   if (tags_.insert_or_assign(tag, spelling).second) owner_->listens(this, tag);
 }
 
-void LiveReader::push(const Event& event) {
+void LiveReader::push(std::shared_ptr<const Event> event) {
   if (owner_ == nullptr) return;
-  std::string text = text_of(event);
-  const bool is_long = waiting_bytes_ + text.size() > options_.waiting_bytes_max && !waiting_.empty();
-  if (waiting_.size() < options_.waiting_max && !is_long) return put(std::move(text));
+  const std::size_t bytes = event->payload.size();
+  const bool is_long = waiting_bytes_ + bytes > options_.waiting_bytes_max && !waiting_.empty();
+  if (waiting_.size() < options_.waiting_max && !is_long) {
+    const auto spelling = tags_.find(event->tag);
+    std::string name = spelling == tags_.end() ? event->tag.canonical() : spelling->second;
+    waiting_bytes_ += bytes;
+    waiting_.push_back({std::move(event), std::move(name)});
+    return alarm_.ring();
+  }
   waiting_.clear();
   waiting_bytes_ = 0;
   close();
@@ -93,19 +99,18 @@ void LiveReader::hear(const std::string& message) {
   listen(*tag, name);
 }
 
-std::string LiveReader::text_of(const Event& event) const {
+std::string LiveReader::text_of(Waiting waiting) const {
+  if (!waiting.event) return std::move(waiting.text);
+  const Event& event = *waiting.event;
   if (!is_socket_) return "event: " + event.name + "\ndata: " + event.payload + "\n\n";
-  const auto spelling = tags_.find(event.tag);
-  const std::string& name = spelling == tags_.end() ? event.tag.canonical() : spelling->second;
   return json::serialize(json::object{
-      {"stream", json::array{"hashtag", name}}, {"event", event.name}, {"payload", event.payload}});
+      {"stream", json::array{"hashtag", waiting.text}}, {"event", event.name}, {"payload", event.payload}});
 }
 
 void LiveReader::refuse(std::string_view why) { put(json::serialize(json::object{{"error", why}})); }
 
 void LiveReader::put(std::string text) {
-  waiting_bytes_ += text.size();
-  waiting_.push_back(std::move(text));
+  waiting_.push_back({nullptr, std::move(text)});
   alarm_.ring();
 }
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -20,11 +21,10 @@ namespace tagring::mastodon_api {
 class LiveReader final : public HttpStream {
  public:
   struct Options {
-    std::size_t tags_max = 20;      // of a WebSocket
-    std::size_t waiting_max = 200;  // events that are not taken yet
-    std::size_t waiting_bytes_max = 256U
-                                    << 10U;  // of them, beyond the first: posts are long, and readers many
-    std::uint32_t messages_a_minute = 120;   // of a WebSocket
+    std::size_t tags_max = 20;                    // of a WebSocket
+    std::size_t waiting_max = 200;                // events that are not taken yet
+    std::size_t waiting_bytes_max = 256U << 10U;  // of them, beyond the first
+    std::uint32_t messages_a_minute = 120;        // of a WebSocket
     Duration heartbeat = std::chrono::seconds(15);
   };
   class Owner {
@@ -55,13 +55,20 @@ class LiveReader final : public HttpStream {
 
   // Reads that as well from now on; events name it as it is spelled here.
   void listen(const Tag& tag, const std::string& spelling);
-  void push(const Event& event);
+  // The event is one for all who read the hashtag: posts are long, and readers many.
+  void push(std::shared_ptr<const Event> event);
   [[nodiscard]] const std::map<Tag, std::string>& tags() const { return tags_; }
 
  private:
+  // Written down only when the reader takes it.
+  struct Waiting {
+    std::shared_ptr<const Event> event;  // none: just the text
+    std::string text;                    // how the reader spells the event's hashtag
+  };
+
   void hear(const std::string& message);
   [[nodiscard]] bool has_said_too_much();
-  [[nodiscard]] std::string text_of(const Event& event) const;
+  [[nodiscard]] std::string text_of(Waiting waiting) const;
   void refuse(std::string_view why);
   void put(std::string text);
 
@@ -70,8 +77,8 @@ class LiveReader final : public HttpStream {
   const bool is_socket_;
   Clock& clock_;
   std::map<Tag, std::string> tags_;  // to: how the reader spells it
-  std::deque<std::string> waiting_;
-  std::size_t waiting_bytes_ = 0;
+  std::deque<Waiting> waiting_;
+  std::size_t waiting_bytes_ = 0;  // of the events
   queues::Alarm alarm_;
   Instant minute_ends_;
   std::uint32_t messages_ = 0;  // in that minute

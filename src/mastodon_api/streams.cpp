@@ -206,12 +206,13 @@ Task<std::string> Streams::tell_once(delivery::TagEvent event, std::uint64_t num
   co_return status;
 }
 
-void Streams::deliver(const LiveReader::Event& event) {
+void Streams::deliver(LiveReader::Event event) {
   const auto listeners = by_tag_.find(event.tag);
   if (listeners == by_tag_.end()) return;
   // Pushing may close a reader, which changes the set.
   const auto readers = listeners->second;
-  for (LiveReader* reader : readers) reader->push(event);
+  const auto shared = std::make_shared<const LiveReader::Event>(std::move(event));
+  for (LiveReader* reader : readers) reader->push(shared);
 }
 
 // --- the API -----------------------------------------------------------------------------------------------

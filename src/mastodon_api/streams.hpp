@@ -74,7 +74,7 @@ class Streams final : public ApiPart, public LiveReader::Owner {
 
   [[nodiscard]] HttpResponse open(const ApiRequest& request);
   std::shared_ptr<LiveReader> open(bool is_socket, IpAddress peer);
-  void deliver(const LiveReader::Event& event);
+  void deliver(LiveReader::Event event);
   // What is being told of a post under a hashtag, now and later.
   struct Telling {
     std::uint64_t number = 0;  // of the event; a later one takes its place

@@ -1,7 +1,9 @@
 // Posts as they arrive, for readers who wait.
 #include <fmt/format.h>
+#include <memory>
 
 #include "mastodon_api/entity_fields.hpp"
+#include "mastodon_api/live_reader.hpp"
 #include "node/fixture.hpp"
 
 namespace tagring::node {
@@ -335,6 +337,30 @@ TEST_F(Streaming, AReaderWhoLeavesMuchUnreadIsCutOff) {
     EXPECT_THAT(next(quick), StartsWith("event: update"));
   }
   EXPECT_EQ(next(slow), "end");
+}
+
+// Or as many as may read would hold a post of some kilobytes as many times.
+TEST_F(Streaming, WhatWaitsForManyReadersIsThereOnce) {
+  using mastodon_api::LiveReader;
+  struct Anything final : LiveReader::Owner {
+    [[nodiscard]] bool offers(const Tag&) const override { return true; }
+    void listens(LiveReader*, const Tag&) override {}
+    void leaves(LiveReader*, const Tag&) override {}
+    void closes(LiveReader*) override {}
+  } anything;
+  const Tag cats = Tag::parse("cats").value();
+  const auto event = std::make_shared<const LiveReader::Event>(LiveReader::Event{cats, "update", "{}"});
+  LiveReader page({}, anything, /*is_socket=*/false, runtime);
+  LiveReader socket({}, anything, /*is_socket=*/true, runtime);
+  for (LiveReader* reader : {&page, &socket}) {
+    reader->listen(cats, "Cats");
+    reader->push(event);
+  }
+  EXPECT_EQ(event.use_count(), 3);
+  EXPECT_EQ(run(page.next()), ":)\n");
+  EXPECT_EQ(run(page.next()), "event: update\ndata: {}\n\n");
+  EXPECT_EQ(run(socket.next()), R"({"stream":["hashtag","Cats"],"event":"update","payload":"{}"})");
+  EXPECT_EQ(event.use_count(), 1);
 }
 
 TEST_F(Streaming, StreamsAreLimited) {
