@@ -10,6 +10,10 @@ namespace {
 
 constexpr std::size_t kTagsOfItem = fediverse::ParseLimits{}.tags_max;
 constexpr std::string_view kMoves = "followsElsewhere";
+// Of a removal that this node has only heard of (storage::kBeforeAll): without a time it would be one for
+// ever, and two who have heard of the same one would be believed against the author, who put the hashtag
+// back.
+constexpr WallTime kOldest{Duration(1)};
 
 // Events of one post in several tags become one item; of more tags than an item may have, which come together
 // when a post is edited faster than it is sent, several.
@@ -21,7 +25,8 @@ std::vector<fediverse::PostRef> posts_of(const std::vector<TagEvent>& events) {
         places.try_emplace(std::tuple(event.uri, event.signed_copy, event.changed), posts.size());
     const bool full = !fresh && posts[place->second].tags.size() == kTagsOfItem;
     if (full) place->second = posts.size();
-    const auto updated = event.changed == WallTime() ? std::nullopt : std::optional(event.changed);
+    const auto updated =
+        event.changed == WallTime() ? std::nullopt : std::optional(std::max(event.changed, kOldest));
     if (fresh || full)
       posts.push_back(
           {event.uri, event.author, event.published, {}, event.indexable, event.signed_copy, updated});

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "fediverse/activity.hpp"
+#include "storage/history.hpp"
 
 namespace tagring::node {
 namespace {
@@ -25,6 +26,29 @@ TEST(Wire, APostWithMoreTagsThanAnItemMayHaveBecomesSeveralItemsThatAreRead) {
   const auto* add = std::get_if<fediverse::Add>(&activity->content);
   ASSERT_NE(add, nullptr);
   EXPECT_EQ(delivery::events_of(delivery::Op::kAdd, add->posts, WallTime(Duration(1))).size(), 150U);
+}
+
+// Nor could it be later than what its author has said.
+TEST(Wire, ARemovalThatWasOnlyHeardIsNotSaidToBeForEver) {
+  const WallTime now(Duration(1'700'000'000'000));
+  const delivery::TagEvent heard{Tag::from_canonical("cats"),
+                                 delivery::Op::kRemove,
+                                 "https://a.example/1",
+                                 "https://a.example/u",
+                                 now,
+                                 true,
+                                 "",
+                                 storage::kBeforeAll};
+  const std::string body = delivery::remove_activity("https://n.example/1", "https://n.example/actor",
+                                                     "https://o.example/storage", {heard});
+  const auto activity = fediverse::parse_activity(body, now);
+  ASSERT_TRUE(activity) << activity.error().message;
+  const auto* remove = std::get_if<fediverse::Remove>(&activity->content);
+  ASSERT_NE(remove, nullptr);
+  const auto events = delivery::events_of(delivery::Op::kRemove, remove->posts, now);
+  ASSERT_EQ(events.size(), 1U);
+  EXPECT_FALSE(events.front().is_deletion());
+  EXPECT_LT(events.front().changed, heard.published);
 }
 
 // Who passed it on would be refused, with everything that goes in the same batch.
