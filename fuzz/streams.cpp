@@ -5,6 +5,7 @@
 #include <charconv>
 #include <deque>
 #include <fmt/format.h>
+#include <memory>
 #include <set>
 
 #include "base/json.hpp"
@@ -92,7 +93,8 @@ class Run {
     (void)std::from_chars(number.data(), number.data() + number.size(), n);
     auto tag = reader_.tags().begin();
     std::advance(tag, n % reader_.tags().size());
-    reader_.push({tag->first, "update", std::string(n % kPayloadMax, 'x')});
+    reader_.push(
+        std::make_shared<const LiveReader::Event>(tag->first, "update", std::string(n % kPayloadMax, 'x')));
   }
   Task<void> wait_for_piece() { piece_ = co_await reader_.next(); }
   // Nothing at the end, or while nothing comes; waits no longer than for a sign of life.

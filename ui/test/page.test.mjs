@@ -301,21 +301,30 @@ test("as many hashtags are active when the script has taken over as the node has
     await page.goto("/");
     await subscribed(page, tags);
     await control("/post", { domain: "oak.example", text: tags.map((tag) => `#${tag}`).join(" ") });
-    const count = async (target) => (await (await fetch(target)).json()).length;
+    const count = () =>
+      page.evaluate(async () => (await (await fetch("/api/v1/trends/tags?limit=20")).json()).length);
     for (const end = Date.now() + 90_000; Date.now() < end; await page.waitForTimeout(100))
-      if ((await page.evaluate(count, "/api/v1/trends/tags?limit=20")) >= tags.length) break;
-    let answer;
-    const asked = new Promise((resolve) => (answer = resolve));
-    await page.route(/api\/v1\/trends/, async (route) => {
-      await asked;
-      await route.continue();
-    });
-    await page.goto("/");
-    const drawn = await page.locator(".tag-list > li").count();
-    assert.ok(drawn >= tags.length, `${drawn} hashtags`);
-    answer();
-    await page.locator(".bars").first().waitFor();
-    assert.equal(await page.locator(".tag-list > li").count(), drawn);
+      if ((await count()) >= tags.length) break;
+    // Posts of other tests may still arrive: looked at again until no hashtag has become active meanwhile.
+    for (let left = 10, isSame = false; !isSame; --left) {
+      assert.ok(left > 0, "the hashtags that are active never rest");
+      const before = await count();
+      let answer;
+      const asked = new Promise((resolve) => (answer = resolve));
+      await page.route(/api\/v1\/trends/, async (route) => {
+        await asked;
+        await route.continue();
+      });
+      await page.goto("/");
+      const drawn = await page.locator(".tag-list > li").count();
+      assert.ok(drawn >= tags.length, `${drawn} hashtags`);
+      answer();
+      await page.locator(".bars").first().waitFor();
+      const shown = await page.locator(".tag-list > li").count();
+      await page.unroute(/api\/v1\/trends/);
+      isSame = before === (await count());
+      if (isSame) assert.equal(shown, drawn);
+    }
   }));
 
 test("the hashtags that the node has drawn stay while it answers nothing else", () =>
