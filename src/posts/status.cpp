@@ -54,15 +54,18 @@ std::string kind_of(const json::object& attachment) {
   return fediverse::has_type(attachment, "Audio") ? "audio" : "unknown";
 }
 
-json::value meta_of(const json::object& attachment) {
+// `kind` as kind_of() has it. Pictures are their own previews, by whose size clients shape them.
+json::value meta_of(const json::object& attachment, std::string_view kind) {
   json::object meta;
   const auto width = json::get_int(attachment, "width");
   const auto height = json::get_int(attachment, "height");
   if (width && height && *width > 0 && *height > 0 && *width <= 100'000 && *height <= 100'000) {
-    meta["original"] = json::object{{"width", *width},
-                                    {"height", *height},
-                                    {"size", std::to_string(*width) + "x" + std::to_string(*height)},
-                                    {"aspect", static_cast<double>(*width) / static_cast<double>(*height)}};
+    const json::object size = {{"width", *width},
+                               {"height", *height},
+                               {"size", std::to_string(*width) + "x" + std::to_string(*height)},
+                               {"aspect", static_cast<double>(*width) / static_cast<double>(*height)}};
+    meta["original"] = size;
+    if (kind == "image") meta["small"] = size;
   }
   const json::value* focus = json::find(attachment, "focalPoint");
   if (focus != nullptr && focus->is_array() && focus->get_array().size() == 2) {
@@ -106,7 +109,7 @@ json::array attachments_of(const json::object& o) {
                                 {"remote_url", url},
                                 {"preview_remote_url", nullptr},
                                 {"text_url", nullptr},
-                                {"meta", meta_of(attachment)},
+                                {"meta", meta_of(attachment, kind)},
                                 {"description", text_or_null(cut_utf8(description, kDescriptionMax))},
                                 {"blurhash", text_or_null(blurhash)}});
   });
