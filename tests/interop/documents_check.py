@@ -1,5 +1,5 @@
 """Documents of other servers and of the specification, through the parsers of the inbox and of the fetcher; what becomes of
-each is compared with documents.tsv.
+each is compared with documents.tsv, and the sums of each source with docs/interoperability.md.
 
     python3 tests/interop/documents_check.py               ends with "N passed, N failed"
     python3 tests/interop/documents_check.py --table       shows the table
@@ -10,12 +10,15 @@ each is compared with documents.tsv.
 import argparse
 import subprocess
 import sys
-from collections import Counter
+from collections import Counter, defaultdict
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS = ROOT / "tests" / "fixtures" / "activitypub"
 EXPECTED = Path(__file__).with_name("documents.tsv")
+TOLD = ROOT / "docs" / "interoperability.md"
+VERDICTS = [("inbox", "accepted"), ("inbox", "ignored"), ("inbox", "rejected"),
+            ("fetcher", "accepted"), ("fetcher", "rejected"), ("fetcher", "nothing that is fetched")]
 PROGRAM = ROOT / "build" / "release" / "tests" / "read_documents"
 COLUMNS = ["document", "how many", "type", "inbox", "fetcher"]
 
@@ -52,6 +55,18 @@ def summarise(rows):
     print(f"{sum(rows.values())} documents; inbox: {verdict_counts(rows, 2)}; fetcher: {verdict_counts(rows, 3)}")
 
 
+def untold(rows):
+    """[(source, row of its sums)] of those rows that are not in the document."""
+    sums = defaultdict(Counter)
+    for (name, _, inbox, fetcher), count in rows.items():
+        source = sums[name.split("/")[0]]
+        source.update({"all": count, ("inbox", inbox.split(":")[0]): count, ("fetcher", fetcher.split(":")[0]): count})
+    told = TOLD.read_text()
+    found = {source: f" ({of['all']}) | " + " | ".join(str(of[verdict]) for verdict in VERDICTS) + " |\n"
+             for source, of in sums.items()}
+    return [(source, row.strip()) for source, row in found.items() if row not in told]
+
+
 def compare(rows):
     expected = EXPECTED.read_text().splitlines()[1:]
     found = lines(rows)
@@ -62,6 +77,9 @@ def compare(rows):
         if line not in expected:
             print(f"BAD  now:       {line}")
     wrong = len(set(expected) ^ set(found))
+    for source, row in untold(rows):
+        print(f"BAD  not in {TOLD.name}: {source} {row}")
+        wrong += 1
     print(f"{len(set(expected) & set(found))} passed, {wrong} failed")
     sys.exit(1 if wrong else 0)
 
