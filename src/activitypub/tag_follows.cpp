@@ -15,7 +15,7 @@ namespace tagring::activitypub {
 
 Task<HttpResponse> TagFollows::follow(std::vector<delivery::Follower> followers, std::string actor,
                                       fediverse::RemoteActor sender, std::string body) {
-  const std::string id = activities_.fresh_id(actor, "accepts", followers.front().follow_id);
+  const std::string id = activities_.fresh_answer_id(actor, followers.front().follow_id);
   const Tag tag = followers.front().tag;
   const federation::ActivityQueue::ComingAccept coming(activities_, actor, host_of(sender.inbox));
   const Result<void> followed = co_await followers_.follow(std::move(followers));
@@ -40,7 +40,7 @@ Task<Result<void>> TagFollows::tell_former_node(const Tag& tag, const std::strin
 
 Task<HttpResponse> TagFollows::reject(std::string actor, std::string follow_id, fediverse::RemoteActor sender,
                                       std::string body) {
-  const std::string id = activities_.fresh_id(actor, "rejects", follow_id);
+  const std::string id = activities_.fresh_answer_id(actor, follow_id);
   const Result<void> answered =
       co_await activities_.send(actor, sender.inbox, delivery::reject_activity(id, actor, body));
   co_return answered ? accepted() : error_response(answered.error());

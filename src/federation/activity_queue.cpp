@@ -5,6 +5,8 @@
 
 #include "base/counted.hpp"
 #include "base/json.hpp"
+#include "fediverse/vocabulary.hpp"
+#include "http/http_error.hpp"
 #include "http/url.hpp"
 
 namespace tagring::federation {
@@ -84,6 +86,27 @@ std::string ActivityQueue::fresh_id(const std::string& actor, std::string_view k
   return Identity::passing_id(actor, kind, fresh(about));
 }
 
+std::string ActivityQueue::fresh_answer_id(const std::string& actor, std::string_view about) {
+  return client_.identity().activity_id("answers", fresh(fmt::format("{} {}", actor, about)));
+}
+
+Task<HttpResponse> ActivityQueue::answer(HttpRequest request) {
+  const std::string id = client_.identity().origin() + std::string(path_of(request.target));
+  const auto known = answers_.find(id);
+  if (known == answers_.end() || clock_.now() - known->second.sent > kAnswerFor)
+    co_return error_response({ErrorCode::kNotFound, "no such answer, or it was given some time ago"});
+  HttpResponse response;
+  response.headers.add("Content-Type", std::string(fediverse::kActivityJson));
+  response.body = known->second.body;
+  co_return response;
+}
+
+void ActivityQueue::keep_answer(const std::string& id, const std::string& body) {
+  if (!id.starts_with(client_.identity().origin() + std::string(kPath))) return;
+  if (!answers_.contains(id)) make_room(answers_, kAnswersMax);
+  answers_.insert_or_assign(id, Answer{body, clock_.now()});
+}
+
 std::string ActivityQueue::fresh(std::string_view about) {
   return fmt::format("{} {} {}", about, to_ms(clock_.wall_now()), ++last_id_);
 }
@@ -158,6 +181,7 @@ ActivityQueue::Untaken ActivityQueue::untaken_accepts() const {
 Task<ActivityQueue::Lanes::Outcome> ActivityQueue::deliver(std::string inbox, Letter letter) {
   const Result<json::object> activity = json::parse_object(letter.body);
   const bool called_off = is_called_off(activity, client_.identity().moved_to);
+  if (activity) keep_answer(json::id_of(*activity, "id"), letter.body);
   Result<HttpResponse> response = HttpResponse();
   if (!called_off) response = co_await client_.deliver_as(letter.actor, inbox, letter.body);
   const bool is_old = clock_.wall_now() - letter.written > kLifetime;

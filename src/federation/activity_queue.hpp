@@ -35,9 +35,17 @@ class ActivityQueue {
   [[nodiscard]] Result<void> check_room(const std::string& inbox) const;
   // For an activity of that actor that is sent once, unlike any before it: NodeBB and GoToSocial drop
   // activities whose id they know, whatever happened since. A Follow has an id to be fetched by, since it
-  // holds (Identity::activity_id); others pass.
+  // holds, and so has the answer to one (Identity::activity_id); others pass.
   [[nodiscard]] std::string fresh_follow_id(const std::string& actor, const std::string& object);
+  [[nodiscard]] std::string fresh_answer_id(const std::string& actor, std::string_view about);
   [[nodiscard]] std::string fresh_id(const std::string& actor, std::string_view kind, std::string_view about);
+
+  // GET of the id of an answer to a Follow: whoever is sent one may look there whether it is this node's.
+  // They are in memory, not many, and not for long, since anybody who follows causes one. 404 for others.
+  static constexpr std::string_view kPath = "/answers/";
+  static constexpr std::size_t kAnswersMax = 500;  // of 9 kB at most: a Follow has 8 (Instances::check_asker)
+  static constexpr Duration kAnswerFor = std::chrono::hours(1);  // after it was sent
+  [[nodiscard]] Task<HttpResponse> answer(HttpRequest request);
 
   // An Accept by that actor to that host is being made, for as long as this lives: what it accepts is written
   // down before it is. It counts as one that waits, so that check_room says so to who asks meanwhile. The
@@ -72,6 +80,7 @@ class ActivityQueue {
   using Lanes = queues::InboxLanes<Letter>;
   [[nodiscard]] std::string fresh(std::string_view about);
   void queue(Letter letter, bool tried);
+  void keep_answer(const std::string& id, const std::string& body);
   void note_arrived(const Letter& letter, bool has_no_inbox);
   void note_accept(const Letter& letter, const Result<HttpResponse>& response);
   Task<Lanes::Outcome> deliver(std::string inbox, Letter letter);
@@ -93,6 +102,11 @@ class ActivityQueue {
   static constexpr std::size_t kLostMax = 10'000;
   AcceptsByPair accepts_;  // by actor and host
   Untaken lost_;           // refused, given up, or there is no inbox
+  struct Answer {
+    std::string body;
+    Instant sent;
+  };
+  std::map<std::string, Answer> answers_;  // by id
   Lanes lanes_;
 };
 

@@ -22,8 +22,8 @@ struct Identity : fediverse::NodeUrls {
         moved_from(std::move(former_origin)) {}
 
   [[nodiscard]] std::string key_id() const { return fediverse::key_id_of(actor()); }
-  // Of an activity that can be fetched for as long as it holds, or is sent to nodes only: the same `kind` and
-  // `about`, the same id, so that a repetition is known as such.
+  // Of an activity that can be fetched, or is sent to nodes only: the same `kind` and `about`, the same id,
+  // so that a repetition is known as such.
   [[nodiscard]] std::string activity_id(std::string_view kind, std::string_view about) const {
     return fmt::format("{}/{}/{}", origin(), kind, to_hex(crypto::sha256(about)).substr(0, 32));
   }

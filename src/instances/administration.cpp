@@ -207,7 +207,7 @@ Task<Result<void>> Instances::turn_away(std::vector<std::pair<Tag, std::string>>
   for (const delivery::Follower& follower : gone) {
     if (follower.via != delivery::Via::kBoost) continue;  // nodes ask again, and relays have links
     const std::string actor = identity_.tag_actor(follower.tag);
-    const std::string id = activities_.fresh_id(actor, "rejects", follower.follow_id);
+    const std::string id = activities_.fresh_answer_id(actor, follower.follow_id);
     const json::object follow = fediverse::make_follow(follower.follow_id, follower.actor, {actor});
     std::string answer = json::serialize(fediverse::make_reject(id, actor, follow));
     CO_TRY_VOID(co_await activities_.send(actor, follower.inbox, std::move(answer)));

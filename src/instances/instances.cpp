@@ -276,7 +276,7 @@ Task<Result<void>> Instances::accept(Link link) {
         {*tag, link.actor, link.delivery_inbox, "", delivery::Via::kTagRelay, 0}};
     CO_TRY_VOID(co_await followers_.follow(std::move(followers)));
   }
-  const std::string id = activities_.fresh_id(link.relay, "accepts", link.follow);
+  const std::string id = activities_.fresh_answer_id(link.relay, link.follow);
   std::string answer = delivery::accept_activity(id, link.relay, link.follow);
   CO_TRY_VOID(co_await activities_.send(link.relay, link.inbox, std::move(answer)));
   coming.reset();
@@ -322,7 +322,7 @@ Task<Result<void>> Instances::subscribe_again(Link link, std::set<std::string> o
 
 // Tells the instance that it is not wanted, and forgets it.
 Task<Result<void>> Instances::drop(Link link) {
-  const std::string id = activities_.fresh_id(link.relay, "rejects", link.follow);
+  const std::string id = activities_.fresh_answer_id(link.relay, link.follow);
   std::string answer = delivery::reject_activity(id, link.relay, link.follow);
   CO_TRY_VOID(co_await activities_.send(link.relay, link.inbox, std::move(answer)));
   const Result<void> dropped = co_await unfollow(link.actor, link.relay);

@@ -254,6 +254,8 @@ Routes Node::make_routes() {
   routes.add_if(kReading, web::Site::is_path, revalidated(by(p.reading.site)));
   routes.add_below(kReading, activitypub::Announced::kPath,
                    for_readers(by(p.actors.announced), p.reading.site), kAnyPage);
+  routes.add_below(kReading, federation::ActivityQueue::kPath,
+                   for_readers(by(p.instances.activities), p.reading.site), kAnyPage);
   routes.add_below(kReading, activitypub::Follows::kPath, for_readers(by(p.actors.follows), p.reading.site),
                    kAnyPage);
   routes.add_below(kReading, "", for_readers(by(p.actors.documents), p.reading.site), kAnyPage);
