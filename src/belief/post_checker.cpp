@@ -19,8 +19,10 @@ constexpr Duration kFirstWait = std::chrono::milliseconds(25);
 constexpr Duration kLastWait = std::chrono::milliseconds(800);
 
 Claim claim_of(const TagEvent& event, bool of_archive = false, std::string sender = {}) {
-  return {event.tag,       event.uri,     event.author, event.op == Op::kRemove,
-          event.published, event.changed, of_archive,   std::move(sender)};
+  // When it was removed only the post's server says, where who tells of it was told.
+  const WallTime changed = event.is_hearsay() ? WallTime() : event.changed;
+  return {event.tag,       event.uri, event.author, event.op == Op::kRemove,
+          event.published, changed,   of_archive,   std::move(sender)};
 }
 
 bool is_withdrawal(const TagEvent& event) { return event.op == Op::kRemove && !event.is_deletion(); }
@@ -55,7 +57,7 @@ Result<void> PostChecker::check_blocks(const TagEvent& event) const {
 }
 
 bool PostChecker::vouches(const std::string& sender, const TagEvent& event) const {
-  return is_same_or_below(host_of(sender), host_of(event.uri)) && !is_liar(sender);
+  return !event.is_hearsay() && is_same_or_below(host_of(sender), host_of(event.uri)) && !is_liar(sender);
 }
 
 bool PostChecker::is_liar(const std::string& sender) const {
@@ -92,7 +94,7 @@ Task<std::vector<TagEvent>> PostChecker::believable(Owner& owner, std::vector<Ta
       relayed[event.tag] = co_await owner.witness(event.tag, sender, claimed);
     }
     const redundancy::RelayHalves halves = relayed.at(event.tag);
-    if (halves == 0 || origins_.standing().is_proved(sender)) continue;
+    if (halves == 0 || event.is_hearsay() || origins_.standing().is_proved(sender)) continue;
     witnesses_.note(event, sender, halves);
     witnessed.push_back(&event);
   }
@@ -133,7 +135,8 @@ Task<std::vector<TagEvent>> PostChecker::corroborated(std::vector<TagEvent> even
                                                       Relayed relayed, std::vector<Refusal>* refusals) {
   std::vector<const TagEvent*> witnessed;
   for (const TagEvent& event : events) {
-    if (relayed.contains(event.tag) && !hear(event, relay, relayed)) witnessed.push_back(&event);
+    if (relayed.contains(event.tag) && !event.is_hearsay() && !hear(event, relay, relayed))
+      witnessed.push_back(&event);
   }
   co_await await_witnesses(std::move(witnessed));
   std::vector<TagEvent> believed;

@@ -30,6 +30,10 @@ inline Version version_of(bool removed, WallTime changed) {
   return {removed && changed == WallTime() ? WallTime::max() : changed, removed};
 }
 
+// `changed` of a removal that nobody answers for, since who says so was only told: whatever else is said of
+// the post is later.
+inline constexpr WallTime kBeforeAll = WallTime::min();
+
 // TagEvent::announced of a Remove of what this node knew to be out: nobody is to take an Announce back.
 inline constexpr WallTime kWasOut = WallTime::min();
 
@@ -65,6 +69,8 @@ struct TagEvent {
   [[nodiscard]] bool is_repeat() const {
     return op == Op::kAdd ? announced != changed : announced == kWasOut;
   }
+  // Who says so was only told (kBeforeAll): a reason to look at the post, and nobody's word.
+  [[nodiscard]] bool is_hearsay() const { return op == Op::kRemove && changed == kBeforeAll; }
   // Once there, the post is deleted: nothing is said later.
   [[nodiscard]] bool is_deletion() const { return op == Op::kRemove && changed == WallTime(); }
   // The signed copy is to be had from who does not speak for the post's server.

@@ -32,6 +32,7 @@ void Witnesses::turn() {
 }
 
 void Witnesses::note(const TagEvent& event, const std::string& origin, redundancy::RelayHalves halves) {
+  if (event.is_hearsay()) return;
   const std::string host = host_of(origin);
   const std::string domain = ring::domain_of(host);
   turn();

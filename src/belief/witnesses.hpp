@@ -20,7 +20,7 @@ class Witnesses {
   // `relays`: of a hashtag at rest. One alone has to be believed: there is nobody to hold it against.
   Witnesses(unsigned relays, Clock& clock) : alone_(relays < 2), clock_(clock), turned_(clock.now()) {}
 
-  // The node at that origin says so, and is a relay of those halves.
+  // The node at that origin says so, and is a relay of those halves. Who was only told is no witness.
   void note(const TagEvent& event, const std::string& origin, redundancy::RelayHalves halves);
   // Two of different registered domains and halves said exactly that, within the last ten minutes or so.
   [[nodiscard]] bool agree_on(const TagEvent& event);

@@ -5,14 +5,15 @@
 #include <map>
 #include <tuple>
 
+#include "belief/tag_event.hpp"
+
 namespace tagring::delivery {
 namespace {
 
 constexpr std::size_t kTagsOfItem = fediverse::ParseLimits{}.tags_max;
 constexpr std::string_view kMoves = "followsElsewhere";
-// Of a removal that this node has only heard of (storage::kBeforeAll): without a time it would be one for
-// ever, and two who have heard of the same one would be believed against the author, who put the hashtag
-// back.
+// `updated` of a removal that its sender has only heard of (belief::kBeforeAll), and of nothing else: without
+// a time it would be one for ever.
 constexpr WallTime kOldest{Duration(1)};
 
 // Events of one post in several tags become one item; of more tags than an item may have, which come together
@@ -53,9 +54,11 @@ std::string with_news(json::object activity, const RelayNews& news) {
 std::vector<TagEvent> events_of(Op op, const std::vector<fediverse::PostRef>& posts, WallTime now) {
   std::vector<TagEvent> events;
   for (const fediverse::PostRef& post : posts) {
+    const bool is_hearsay = op == Op::kRemove && post.updated == kOldest;
+    const WallTime changed = is_hearsay ? belief::kBeforeAll : post.updated.value_or(WallTime());
     for (const Tag& tag : post.tags) {
       events.push_back({tag, op, post.uri, post.author, post.published.value_or(now), post.indexable,
-                        post.signed_copy, post.updated.value_or(WallTime())});
+                        post.signed_copy, changed});
       events.back().drop_strange_copy();
       if (!events.back().is_sound()) events.pop_back();
     }

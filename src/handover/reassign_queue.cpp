@@ -166,7 +166,8 @@ Task<bool> ReassignQueue::history(Segment keys, std::optional<unsigned> copy) {
     std::vector<delivery::TagEvent> events;
     for (const storage::HistoryEntry& entry : *page) {
       // What was only heard is owed: whoever it is from has seen it read to its end, and owes it no more. But
-      // nobody has signed for such a removal, and the node of the post's server would be believed.
+      // nobody has signed for such a removal, and the node of the post's server would be believed by nodes
+      // that do not know it by its time.
       if (entry.removed && disputes_.is_hearsay(entry) && is_same_or_below(options_.host, host_of(entry.uri)))
         continue;
       events.push_back({entry.partition.tag, entry.removed ? delivery::Op::kRemove : delivery::Op::kAdd,

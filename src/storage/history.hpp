@@ -22,9 +22,8 @@
 
 namespace tagring::storage {
 
-// HistoryEntry::changed of a removal that nobody answers for: whatever else is said of the post is later. A
-// store keeps so what its owner has only heard, so that it is never final by itself.
-inline constexpr WallTime kBeforeAll = WallTime::min();
+// HistoryEntry::changed. A store keeps so what its owner has only heard, so that it is never final by itself.
+using belief::kBeforeAll;
 
 struct HistoryEntry {
   // Where it is; to readers, for whom all partitions are one, that of the whole hashtag.

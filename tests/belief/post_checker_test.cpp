@@ -125,6 +125,21 @@ TEST_F(PostCheckerTest, ALivingPostIsNotRemovedByOneRelay) {
   EXPECT_EQ(refusals.front().error.message, "the post still carries the tag");
 }
 
+// Who hands on what it was only told, since it lost its place, may be one of several whom one liar told so.
+TEST_F(PostCheckerTest, OfARemovalThatTwoRelaysHaveOnlyHeardThePostsServerIsAsked) {
+  publish();
+  TagEvent heard = event(Op::kRemove);
+  heard.changed = kBeforeAll;
+  const auto of_a = start_taking({heard}, kA);
+  const auto of_b = start_taking({heard}, kB);
+  loop.run_for(std::chrono::seconds(30));
+  EXPECT_THAT(of_a->value(), IsEmpty());
+  EXPECT_THAT(of_b->value(), IsEmpty());
+  servers.documents.erase(kUri);
+  loop.run_for(std::chrono::minutes(4));  // profiles are remembered
+  EXPECT_THAT(taken({heard}, kA), ElementsAre(event(Op::kRemove))) << "as its server has it, for ever";
+}
+
 // Its author may have blocked that node, say.
 TEST_F(PostCheckerTest, WhoWithdrawsWhatIsThereIsNotBelievedNorTakenForALiar) {
   const auto remove_three = [&](WallTime changed) {
@@ -209,6 +224,13 @@ TEST_F(Looking, WhoWithdrawsItsOwnPostThatIsThereIsBelievedStill) {
     removal.changed = kDate + std::chrono::seconds(1);
     EXPECT_TRUE(takes_own(removal));
   }
+}
+
+TEST_F(Looking, WhoWasOnlyToldThatItsOwnPostIsRemovedIsNotBelieved) {
+  publish();
+  TagEvent heard = event(Op::kRemove);
+  heard.changed = kBeforeAll;
+  EXPECT_FALSE(takes_own(heard));
 }
 
 TEST_F(Looking, WhoWasWrongAboutItsOwnPostIsBelievedAgainADayLater) {

@@ -61,6 +61,16 @@ TEST_F(WitnessesTest, OneDomainIsOneWitnessWhateverItsHosts) {
   EXPECT_FALSE(witnesses.agree_on(event()));
 }
 
+// Two that were told by the same one would bear it out.
+TEST_F(WitnessesTest, WhoWasOnlyToldOfARemovalIsNone) {
+  TagEvent removal = event();
+  removal.op = Op::kRemove;
+  removal.changed = kBeforeAll;
+  witnesses.note(removal, kA, 1);
+  witnesses.note(removal, kB, 2);
+  EXPECT_FALSE(witnesses.agree_on(removal));
+}
+
 TEST_F(WitnessesTest, WhatDiffersInAnythingIsAnotherStatement) {
   witnesses.note(event(), kA, 1);
   TagEvent other = event();

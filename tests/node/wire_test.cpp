@@ -29,7 +29,7 @@ TEST(Wire, APostWithMoreTagsThanAnItemMayHaveBecomesSeveralItemsThatAreRead) {
 }
 
 // Nor could it be later than what its author has said.
-TEST(Wire, ARemovalThatWasOnlyHeardIsNotSaidToBeForEver) {
+TEST(Wire, ARemovalThatWasOnlyHeardIsReadAsSuchAndNotSaidToBeForEver) {
   const WallTime now(Duration(1'700'000'000'000));
   const delivery::TagEvent heard{Tag::from_canonical("cats"),
                                  delivery::Op::kRemove,
@@ -45,10 +45,13 @@ TEST(Wire, ARemovalThatWasOnlyHeardIsNotSaidToBeForEver) {
   ASSERT_TRUE(activity) << activity.error().message;
   const auto* remove = std::get_if<fediverse::Remove>(&activity->content);
   ASSERT_NE(remove, nullptr);
+  ASSERT_EQ(remove->posts.size(), 1U);
+  EXPECT_EQ(remove->posts.front().updated, WallTime(Duration(1)));
   const auto events = delivery::events_of(delivery::Op::kRemove, remove->posts, now);
   ASSERT_EQ(events.size(), 1U);
-  EXPECT_FALSE(events.front().is_deletion());
-  EXPECT_LT(events.front().changed, heard.published);
+  EXPECT_TRUE(events.front().is_hearsay());
+  EXPECT_EQ(delivery::events_of(delivery::Op::kAdd, remove->posts, now).front().changed,
+            WallTime(Duration(1)));
 }
 
 // Who passed it on would be refused, with everything that goes in the same batch.
