@@ -151,6 +151,7 @@ Task<Result<void>> Disputes::take(std::vector<HistoryEntry> entries, std::string
                                   Heard* heard) {
   const bool as_new_owner = enough > 0;
   leave_out_unsound(&entries);
+  if (entries.empty()) co_return Result<void>();  // as what was only heard is of most pages
   const Examined examined(*this, entries);
   CO_TRY(const auto mine, co_await own(entries));
   CO_TRY(const std::vector<WallTime> kept_from, co_await history_.kept_from(partitions_of(entries)));

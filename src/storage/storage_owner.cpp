@@ -56,6 +56,7 @@ Task<std::set<const delivery::TagEvent*>> StorageOwner::known(std::vector<const 
       of.push_back(event);
     }
   }
+  if (keys.empty()) co_return std::set<const delivery::TagEvent*>();
   const auto mine = co_await history_.find(std::move(keys));
   if (!mine) co_return std::set<const delivery::TagEvent*>();
   std::set<const delivery::TagEvent*> known(of.begin(), of.end());

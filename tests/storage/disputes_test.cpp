@@ -82,6 +82,16 @@ TEST_F(DisputesTest, WhatBothHaveCostsNothing) {
   EXPECT_EQ(servers.asked_in_all(), 0);
 }
 
+TEST_F(DisputesTest, OfNothingTheDiskIsNotAsked) {
+  int asked = 0;
+  history.meanwhile = [&] { ++asked; };
+  hear_all({});
+  ASSERT_TRUE(run(disputes.adopt({}, Disputes::kNobody, kEnough)));
+  EXPECT_EQ(asked, 0);
+  hear(entry());
+  EXPECT_EQ(asked, 1);
+}
+
 TEST_F(DisputesTest, ALivingPostIsNotRemovedByWhoSaysSo) {
   servers.publish(kUri, kAuthor, "cats", kDate);
   have(entry());
