@@ -65,14 +65,15 @@ overlay::Balancer::Options balancer_options(const config::Config& config) {
 }
 
 storage::StorageRedundancy::Options storage_options(const config::Config& config,
-                                                    std::uint64_t bytes_of_entry) {
+                                                    const overlay::StoredLoad& history) {
   storage::StorageRedundancy::Options options;
   options.policy.at_rest = config.storage_replicas;
-  // In posts, as other owners count them, and not in this node's bytes.
-  const double posts = static_cast<double>(config.storage_capacity) * config.hashtag_share / 100.0 /
-                       static_cast<double>(bytes_of_entry);
-  options.policy.bearable =
-      std::min(storage::StorageRedundancy::kPartMax, posts * storage::HistoryStore::kBytesOfEntry);
+  // In posts, as other owners count them, and not in this node's bytes: how many these are is measured.
+  const double bytes = static_cast<double>(config.storage_capacity) * config.hashtag_share / 100.0;
+  options.bearable = [bytes, &history] {
+    const double posts = bytes / static_cast<double>(history.bytes_of_entry());
+    return std::min(storage::StorageRedundancy::kPartMax, posts * overlay::StoredLoad::kBytesOfEntry);
+  };
   options.policy.settle =
       std::min<Duration>(options.policy.settle, std::chrono::seconds(config.storage_cooldown_seconds));
   options.policy.cooldown = std::chrono::seconds(config.storage_cooldown_seconds);

@@ -15,6 +15,7 @@
 #include "node/environment.hpp"
 #include "overlay/balancer.hpp"
 #include "overlay/ring_service.hpp"
+#include "overlay/stored_load.hpp"
 #include "queues/delivery_queues.hpp"
 #include "signatures/signature.hpp"
 #include "storage/retention.hpp"
@@ -25,9 +26,9 @@ namespace tagring::node {
 // Where the node stood, of the places that it may have.
 std::optional<overlay::Places> saved_places(const config::Config& config, const Environment& world);
 overlay::Balancer::Options balancer_options(const config::Config& config);
-// `bytes_of_entry`: as the history's store has it.
+// `history` outlives what is made with it.
 storage::StorageRedundancy::Options storage_options(const config::Config& config,
-                                                    std::uint64_t bytes_of_entry);
+                                                    const overlay::StoredLoad& history);
 overlay::RingService::Options ring_options(const config::Config& config, std::uint64_t incarnation,
                                            const Environment& world);
 // Servers of the node's own, for budget::Manager: its instances, and what it was before, which hears of many

@@ -15,8 +15,8 @@ double StoragePolicy::limit(double bearable, unsigned replicas) const {
   return bearable * (1 + doublings / 2.0);
 }
 
-bool StoragePolicy::asks_for_more(double bytes, unsigned replicas) const {
-  return bytes > limit(options_.bearable, replicas) && replicas < kRelaysMax;
+bool StoragePolicy::asks_for_more(double bytes, double bearable, unsigned replicas) const {
+  return bytes > limit(bearable, replicas) && replicas < kRelaysMax;
 }
 
 bool StoragePolicy::may_double(const StorageSet& set, Duration age, unsigned partition,
@@ -25,12 +25,12 @@ bool StoragePolicy::may_double(const StorageSet& set, Duration age, unsigned par
          set.replicas < kRelaysMax && set.replicas < vservers;
 }
 
-bool StoragePolicy::confirms(const StorageReport& other, unsigned replicas, unsigned partition,
-                             double bytes) const {
+bool StoragePolicy::confirms(const StorageReport& other, double bearable, unsigned replicas,
+                             unsigned partition, double bytes) const {
   const auto there = other.bytes.find(partition);
   double least = kWorthDividing;
-  for (const double bearable : {options_.bearable, other.bearable}) {
-    if (bearable > 0) least = std::min(least, limit(bearable, replicas) / 2);
+  for (const double one : {bearable, other.bearable}) {
+    if (one > 0) least = std::min(least, limit(one, replicas) / 2);
   }
   return there != other.bytes.end() && there->second >= std::max(bytes / 2, least);
 }

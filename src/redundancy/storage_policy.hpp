@@ -38,7 +38,6 @@ class StoragePolicy {
  public:
   struct Options {
     unsigned at_rest = 4;
-    double bearable = 0;  // bytes of one partition, for this node; 0: any
     // Since the last change, before a set is doubled or halved.
     Duration settle = std::chrono::minutes(1);
     Duration cooldown = std::chrono::hours(24);
@@ -57,16 +56,17 @@ class StoragePolicy {
   // The most of a partition that whoever can bear so much keeps alone, in a set of so many. Posts that came
   // before stay, so each further doubling waits until half as much again has come.
   [[nodiscard]] double limit(double bearable, unsigned replicas) const;
-  // As an owner: to ask for more owners of a partition of that many bytes.
-  [[nodiscard]] bool asks_for_more(double bytes, unsigned replicas) const;
+  // As an owner that can bear so much: to ask for more owners of a partition of that many bytes.
+  [[nodiscard]] bool asks_for_more(double bytes, double bearable, unsigned replicas) const;
   // As the coordinator: a set that has been as it is for that long may be doubled at all, for that partition,
   // in a ring of about so many vservers.
   [[nodiscard]] bool may_double(const StorageSet& set, Duration age, unsigned partition,
                                 double vservers) const;
   // Another owner of the partition, of a set of so many, has about as much as the one that asks, and no less
-  // than half of what this node or that one would ask at, or kWorthDividing: who asks may say any number.
-  [[nodiscard]] bool confirms(const StorageReport& other, unsigned replicas, unsigned partition,
-                              double bytes) const;
+  // than half of what this node, which can bear so much, or that one would ask at, or kWorthDividing: who
+  // asks may say any number.
+  [[nodiscard]] bool confirms(const StorageReport& other, double bearable, unsigned replicas,
+                              unsigned partition, double bytes) const;
   // All who stay could bear what they would take up, and half as much again. `owners`: of all its replicas.
   [[nodiscard]] bool may_halve(const StorageSet& set, const std::vector<StorageReport>& owners) const;
   // All owners have taken up what they must.

@@ -33,8 +33,8 @@ void forget_others(const std::vector<Tag>& tags, std::map<Tag, T>* by_tag) {
 StorageRedundancy::StorageRedundancy(Options options, KeptPartitions& kept, StorageCalls& calls,
                                      federation::Authenticator& authenticator, Observer& observer,
                                      const Runtime& runtime)
-    : options_(options),
-      policy_(options.policy),
+    : options_(std::move(options)),
+      policy_(options_.policy),
       kept_(kept),
       calls_(calls),
       authenticator_(authenticator),
@@ -55,7 +55,7 @@ bool StorageRedundancy::is_coordinator(const Tag& tag) const {
 
 Task<Result<StorageRedundancy::Report>> StorageRedundancy::report(Tag tag) {
   Report report{kept_.of(tag)};
-  report.bearable = options_.policy.bearable;
+  report.bearable = options_.bearable();
   bool is_owner = false;
   // As it is now: others change it while bytes are counted.
   const SetMerger::Merged merged = merger_.merged(tag);
@@ -193,7 +193,7 @@ Task<void> StorageRedundancy::consider_doubling(Tag tag, unsigned partition, dou
     const Result<ring::Owner> owner = co_await kept_.ring().find_owner(kept_.key(tag, partition, copy));
     if (!owner || owner->contact.origin() == origin) continue;
     const Result<Report> other = co_await ask(owner->contact, tag);
-    wanted = other && policy_.confirms(*other, set.replicas, partition, bytes);
+    wanted = other && policy_.confirms(*other, options_.bearable(), set.replicas, partition, bytes);
     break;
   }
   if (wanted) co_await try_to_change(tag, Change::kDouble, set.version);
@@ -302,10 +302,11 @@ Task<void> StorageRedundancy::owe_beyond(Tag tag, std::uint64_t version) {
 // Asks for more owners if a partition has become more than this node can bear.
 Task<void> StorageRedundancy::look_at(Partition partition) {
   const auto& [tag, number] = partition;
-  if (options_.policy.bearable <= 0 || !kept_.check(tag, number)) co_return;
+  const double bearable = options_.bearable();
+  if (bearable <= 0 || !kept_.check(tag, number)) co_return;
   const unsigned replicas = kept_.of(tag).replicas;
   const Result<double> bytes = co_await kept_.bytes_of(tag, number);
-  if (!bytes || !policy_.asks_for_more(*bytes, replicas)) co_return;
+  if (!bytes || !policy_.asks_for_more(*bytes, bearable, replicas)) co_return;
   written_.insert(partition);  // until it is done
   if (!is_coordinator(tag)) {
     co_await ask_for_more(tag, number, *bytes);

@@ -12,6 +12,7 @@
 // keep them.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -35,6 +36,8 @@ class StorageRedundancy {
  public:
   struct Options {
     redundancy::StoragePolicy::Options policy;
+    // Bytes of one partition that this node can bear now; 0: any.
+    std::function<double()> bearable = [] { return 0.0; };
     Duration every = std::chrono::seconds(10);  // upkeep
   };
   // What nobody needs to bear of one hashtag: 2^21 posts. Larger pieces are hard to find room for
@@ -99,7 +102,7 @@ class StorageRedundancy {
   Task<Result<json::object>> act(json::object request, std::string origin);
   Task<Result<void>> hear_double(json::object request, Tag tag, std::string origin);
 
-  Options options_;
+  const Options options_;
   redundancy::StoragePolicy policy_;
   KeptPartitions& kept_;
   StorageCalls& calls_;

@@ -49,14 +49,26 @@ TEST(QueueOptions, NoFigureTakesAllConnectionsOfAMachine) {
   EXPECT_EQ(queue_options(config, {}).singles_max, queues::QueueOptions().singles_max);
 }
 
+class Measured final : public overlay::StoredLoad {
+ public:
+  Task<Result<std::vector<Weight>>> weights(std::optional<RingId>, std::size_t) override {
+    co_return std::vector<Weight>();
+  }
+  [[nodiscard]] std::uint64_t bytes_of_entry() const override { return each; }
+  std::uint64_t each = kBytesOfEntry;
+};
+
 TEST(StorageOptions, WhatIsBorneOfAHashtagIsPartOfTheDiskAndSaidInPosts) {
   config::Config config;
   config.storage_capacity = 360'000'000;
   config.hashtag_share = 10;
-  EXPECT_EQ(storage_options(config, 60).policy.bearable, 36'000'000);
-  EXPECT_EQ(storage_options(config, 360).policy.bearable, 100'000 * 60);
+  Measured history;
+  const auto bearable = storage_options(config, history).bearable;
+  EXPECT_EQ(bearable(), 36'000'000);
+  history.each = 360;
+  EXPECT_EQ(bearable(), 100'000 * 60) << "as it was measured last";
   config.storage_capacity = 1'000'000'000'000;
-  EXPECT_EQ(storage_options(config, 360).policy.bearable, storage::StorageRedundancy::kPartMax);
+  EXPECT_EQ(storage_options(config, history).bearable(), storage::StorageRedundancy::kPartMax);
 }
 
 }  // namespace

@@ -15,13 +15,14 @@ using Change = StoragePolicy::Change;
 using State = StoragePolicy::State;
 using Step = StoragePolicy::Step;
 
-const StoragePolicy policy({.at_rest = 4, .bearable = 100, .settle = minutes(1), .cooldown = hours(24)});
+constexpr double kBearable = 100;
+const StoragePolicy policy({.at_rest = 4, .settle = minutes(1), .cooldown = hours(24)});
 
 StorageSet set_of(unsigned replicas, unsigned read_factor) {
   return {"cats"_tag, 7, replicas, read_factor, {}};
 }
 
-StorageReport report(std::map<unsigned, double> bytes, double bearable = 100) {
+StorageReport report(std::map<unsigned, double> bytes, double bearable = kBearable) {
   return {set_of(8, 8), std::move(bytes), bearable, 7};
 }
 
@@ -32,11 +33,11 @@ TEST(StoragePolicy, KnowsTheStateOfASetByItsTwoNumbers) {
 }
 
 TEST(StoragePolicy, AnOwnerAsksForMoreWhenAPartitionIsMoreThanItCanBear) {
-  EXPECT_FALSE(policy.asks_for_more(100, 4));
-  EXPECT_TRUE(policy.asks_for_more(101, 4));
-  EXPECT_FALSE(policy.asks_for_more(150, 8)) << "what came before stays: half as much again";
-  EXPECT_TRUE(policy.asks_for_more(151, 8));
-  EXPECT_FALSE(policy.asks_for_more(1e9, kRelaysMax)) << "there cannot be more";
+  EXPECT_FALSE(policy.asks_for_more(100, kBearable, 4));
+  EXPECT_TRUE(policy.asks_for_more(101, kBearable, 4));
+  EXPECT_FALSE(policy.asks_for_more(150, kBearable, 8)) << "what came before stays: half as much again";
+  EXPECT_TRUE(policy.asks_for_more(151, kBearable, 8));
+  EXPECT_FALSE(policy.asks_for_more(1e9, kBearable, kRelaysMax)) << "there cannot be more";
 }
 
 TEST(StoragePolicy, NoSetIsDoubledRightAfterAChangeNorBeyondTheRing) {
@@ -47,21 +48,22 @@ TEST(StoragePolicy, NoSetIsDoubledRightAfterAChangeNorBeyondTheRing) {
 }
 
 TEST(StoragePolicy, AnotherOwnerMustHaveAtLeastHalfAsMuch) {
-  EXPECT_TRUE(policy.confirms(report({{0, 120}}), 8, 0, 240));
-  EXPECT_FALSE(policy.confirms(report({{0, 119}}), 8, 0, 240));
-  EXPECT_FALSE(policy.confirms(report({{32, 400}}), 8, 0, 240)) << "of another partition";
+  EXPECT_TRUE(policy.confirms(report({{0, 120}}), kBearable, 8, 0, 240));
+  EXPECT_FALSE(policy.confirms(report({{0, 119}}), kBearable, 8, 0, 240));
+  EXPECT_FALSE(policy.confirms(report({{32, 400}}), kBearable, 8, 0, 240)) << "of another partition";
 }
 
 TEST(StoragePolicy, WhatTheOtherOwnerMustHaveIsNotForTheOneThatAsksToSay) {
-  EXPECT_FALSE(policy.confirms(report({{0, 0}}), 4, 0, 0));
-  EXPECT_FALSE(policy.confirms(report({{0, 49}}), 4, 0, -1));
-  EXPECT_TRUE(policy.confirms(report({{0, 50}}), 4, 0, 0)) << "half of what the coordinator can bear";
-  EXPECT_FALSE(policy.confirms(report({{0, 74}}), 8, 0, 0)) << "half as much again in a set of eight";
-  EXPECT_TRUE(policy.confirms(report({{0, 20}}, 40), 4, 0, 0)) << "half of what the other one can";
-  const StoragePolicy large({.at_rest = 4, .bearable = 1e9});
+  EXPECT_FALSE(policy.confirms(report({{0, 0}}), kBearable, 4, 0, 0));
+  EXPECT_FALSE(policy.confirms(report({{0, 49}}), kBearable, 4, 0, -1));
+  EXPECT_TRUE(policy.confirms(report({{0, 50}}), kBearable, 4, 0, 0))
+      << "half of what the coordinator can bear";
+  EXPECT_FALSE(policy.confirms(report({{0, 74}}), kBearable, 8, 0, 0))
+      << "half as much again in a set of eight";
+  EXPECT_TRUE(policy.confirms(report({{0, 20}}, 40), kBearable, 4, 0, 0)) << "half of what the other one can";
   const double worth = StoragePolicy::kWorthDividing;
-  EXPECT_TRUE(large.confirms(report({{0, worth}}, 1e9), 4, 0, worth)) << "the one that asks is small";
-  EXPECT_FALSE(large.confirms(report({{0, worth - 1}}, 0), 4, 0, 0));
+  EXPECT_TRUE(policy.confirms(report({{0, worth}}, 1e9), 1e9, 4, 0, worth)) << "the one that asks is small";
+  EXPECT_FALSE(policy.confirms(report({{0, worth - 1}}, 0), 1e9, 4, 0, 0));
 }
 
 // Eight replicas are two partitions, 0 and 32; half as many have one, with twice what each can bear alone.
