@@ -146,7 +146,9 @@ Task<Result<std::optional<KeptReceipt>>> SqliteReceiptStore::at(std::uint64_t pl
     Statement row = db.query(
         "SELECT r.id, k.pem, r.receipt, r.items FROM receipts r JOIN receipt_keys k ON k.id = r.key WHERE "
         "r.id >="
-        " (SELECT min(id) + (max(id) - min(id)) * ? / ? FROM receipts) ORDER BY r.id LIMIT 1",
+        " (SELECT min(id) FROM receipts) + ((SELECT max(id) FROM receipts) - (SELECT min(id) FROM receipts)) "
+        "* ?"
+        " / ? ORDER BY r.id LIMIT 1",
         place, kPlaces);
     TRY(const bool found, row.step());
     if (!found) return std::nullopt;

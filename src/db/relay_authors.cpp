@@ -1,5 +1,5 @@
 // The part of SqliteRelayStore that is about authors: what they have published here, to what they consent,
-// when their profiles are looked at again, and which posts are put off.
+// when their profiles are looked at again, until when posts are known, and which are put off.
 #include "db/relay_store.hpp"
 #include "delivery/store.hpp"
 #include "http/url.hpp"
@@ -10,6 +10,13 @@ namespace tagring::db {
 using namespace sql;
 
 namespace {
+
+// The time of it. Where an older program has written since it may be too early, never too late.
+constexpr const char* kNewestPost = "posts:newest";
+
+const char* counter_of(delivery::Store::KnownOf whom) {
+  return whom == delivery::Store::KnownOf::kSources ? "outboxes:known_until" : "outboxes:people_known_until";
+}
 
 // Whose authors are of that registered domain, which SQL does not know.
 Result<std::uint64_t> count_put_off_of(Connection& db, const std::string& domain) {
@@ -47,6 +54,48 @@ Result<bool> insert_put_off(Connection& db, const delivery::PublishedPost& post,
 }
 
 }  // namespace
+
+// Posts are kept for ever, and have no index by time. They are looked at once, where there were some before
+// this was noted.
+Result<void> note_written(Connection& db, WallTime published) {
+  return db.send(
+      "INSERT INTO counters(name, value) VALUES(?1, CASE WHEN EXISTS (SELECT 1 FROM counters WHERE name = ?1)"
+      " THEN CAST(?2 AS BIGINT) ELSE (SELECT max(published) FROM posts) END) ON CONFLICT(name) DO UPDATE SET"
+      " value = CASE WHEN excluded.value > counters.value THEN excluded.value ELSE counters.value END",
+      kNewestPost, published);
+}
+
+Task<Result<WallTime>> SqliteRelayStore::newest_post() {
+  return database_.read([](Connection& db) -> Result<WallTime> {
+    Statement noted = db.query("SELECT value FROM counters WHERE name = ?", kNewestPost);
+    TRY(const bool is_noted, noted.step());
+    if (is_noted) return noted.time(0);
+    // An older program has written all that there is.
+    Statement newest = db.query("SELECT max(published) FROM posts");
+    TRY_VOID(newest.step());
+    return newest.type(0) == Type::kNull ? WallTime::min() : newest.time(0);
+  });
+}
+
+Task<Result<void>> SqliteRelayStore::save_known_until(KnownOf whom, std::optional<WallTime> known_until) {
+  return database_.write([whom, known_until](Connection& db) -> Result<void> {
+    TRY_VOID(known_until
+                 ? db.run("INSERT INTO counters(name, value) VALUES(?, ?) ON CONFLICT(name) DO UPDATE SET"
+                          " value = excluded.value",
+                          counter_of(whom), *known_until)
+                 : db.run("DELETE FROM counters WHERE name = ?", counter_of(whom)));
+    return {};
+  });
+}
+
+Task<Result<std::optional<WallTime>>> SqliteRelayStore::known_until(KnownOf whom) {
+  return database_.read([whom](Connection& db) -> Result<std::optional<WallTime>> {
+    Statement known = db.query("SELECT value FROM counters WHERE name = ?", counter_of(whom));
+    TRY(const bool row, known.step());
+    if (!row) return std::nullopt;
+    return known.time(0);
+  });
+}
 
 Task<Result<std::vector<delivery::PublishedPost>>> SqliteRelayStore::posts_of(std::string author,
                                                                               std::string after_uri,

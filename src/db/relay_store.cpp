@@ -29,10 +29,6 @@ constexpr std::size_t kFormerMax = 64;  // tags that a post had
 constexpr int kScanRowsMax = 10'000;    // what one read job may look at
 constexpr int kPruneRowsMax = 2'000;    // what one write job may delete
 
-const char* counter_of(delivery::Store::KnownOf whom) {
-  return whom == delivery::Store::KnownOf::kSources ? "outboxes:known_until" : "outboxes:people_known_until";
-}
-
 std::uint32_t all_replicas(unsigned count) {
   TR_ASSERT(count >= 1 && count <= 32);
   return static_cast<std::uint32_t>((std::uint64_t{1} << count) - 1);
@@ -171,6 +167,7 @@ Result<std::vector<OutboxEntry>> publish_post(Connection& db, const PublishedPos
               " deleted = excluded.deleted, former = excluded.former, changed = excluded.changed",
               post.uri, stored.author, stored.published, join_tags(post.tags), post.deleted,
               join_tags(former), changed));
+  TRY_VOID(note_written(db, stored.published));
   if (post.deleted) {
     TRY_VOID(db.send("DELETE FROM put_off WHERE uri = ?", post.uri));
   }
@@ -275,12 +272,13 @@ Task<Result<std::vector<FeedEntry>>> read_feed(Database& database, std::optional
   co_return entries;
 }
 
-// Each deletes some rows and returns how many, so that writers in between need not wait.
+// Each deletes some rows and returns how many, so that writers in between need not wait. Each looks at no
+// more than so many: they come each minute, and mostly there is nothing to delete.
 Result<std::int64_t> prune_entries(Connection& db, std::uint64_t through, WallTime before) {
   return db.run(
-      "DELETE FROM feed WHERE seq IN (SELECT seq FROM feed WHERE seq <= ? AND accepted < ? ORDER BY seq "
-      "LIMIT ?)",
-      through, before, kPruneRowsMax);
+      "DELETE FROM feed WHERE seq IN (SELECT seq FROM (SELECT seq FROM feed WHERE accepted < ?"
+      " ORDER BY accepted, seq LIMIT ?) AS oldest WHERE seq <= ?)",
+      before, kPruneRowsMax, through);
 }
 
 Result<std::int64_t> prune_seen(Connection& db, WallTime before) {
@@ -334,34 +332,6 @@ Task<Result<std::optional<PublishedPost>>> SqliteRelayStore::find_unsigned_delet
     TRY(KnownPost found, load_post(db, uri));
     if (!found.known || !found.post.deleted || found.post.former.empty()) return std::nullopt;
     return std::move(found.post);
-  });
-}
-
-Task<Result<WallTime>> SqliteRelayStore::newest_post() {
-  return database_.read([](Connection& db) -> Result<WallTime> {
-    Statement newest = db.query("SELECT published FROM posts ORDER BY published DESC LIMIT 1");
-    TRY(const bool row, newest.step());
-    return row ? newest.time(0) : WallTime::min();
-  });
-}
-
-Task<Result<void>> SqliteRelayStore::save_known_until(KnownOf whom, std::optional<WallTime> known_until) {
-  return database_.write([whom, known_until](Connection& db) -> Result<void> {
-    TRY_VOID(known_until
-                 ? db.run("INSERT INTO counters(name, value) VALUES(?, ?) ON CONFLICT(name) DO UPDATE SET"
-                          " value = excluded.value",
-                          counter_of(whom), *known_until)
-                 : db.run("DELETE FROM counters WHERE name = ?", counter_of(whom)));
-    return {};
-  });
-}
-
-Task<Result<std::optional<WallTime>>> SqliteRelayStore::known_until(KnownOf whom) {
-  return database_.read([whom](Connection& db) -> Result<std::optional<WallTime>> {
-    Statement known = db.query("SELECT value FROM counters WHERE name = ?", counter_of(whom));
-    TRY(const bool row, known.step());
-    if (!row) return std::nullopt;
-    return known.time(0);
   });
 }
 
@@ -436,9 +406,15 @@ Task<Result<std::uint64_t>> SqliteRelayStore::feed_end() {
 
 Task<Result<std::uint64_t>> SqliteRelayStore::feed_start(WallTime since) {
   return database_.read([since](Connection& db) -> Result<std::uint64_t> {
-    Statement first = db.query("SELECT min(seq) FROM feed WHERE accepted >= ?", since);
-    TRY(const bool row, first.step());
-    if (row && first.number(0) > 0) return first.number(0) - 1;
+    // By a clock that was set back meanwhile the two may stand in either order.
+    Statement row = db.query(
+        "SELECT (SELECT seq FROM feed WHERE accepted < ?1 ORDER BY accepted DESC, seq DESC LIMIT 1),"
+        " (SELECT seq FROM feed WHERE accepted >= ?1 ORDER BY accepted, seq LIMIT 1)",
+        since);
+    TRY_VOID(row.step());
+    const std::uint64_t last_before = row.number(0);
+    const std::uint64_t first = row.number(1);
+    if (first > 0) return std::min(last_before, first - 1);
     return last_number(db, kFeedSequence);
   });
 }

@@ -119,5 +119,7 @@ class SqliteRelayStore : public delivery::Store, public federation::LetterStore 
 
 // Inside a job: the sequence that numbers the feed.
 inline constexpr const char* kFeedSequence = "feed";
+// Inside a job: a post of that time has been written.
+Result<void> note_written(sql::Connection& db, WallTime published);
 
 }  // namespace tagring::db

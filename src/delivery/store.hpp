@@ -126,7 +126,7 @@ class Store {
   // One that was found to be gone, with the tags that it had in `former`, as long as no signed copy of its
   // deletion has come.
   virtual Task<Result<std::optional<PublishedPost>>> find_unsigned_deletion(std::string uri) = 0;
-  // When the newest of all posts was written; WallTime::min() if there is none. Looks at each of them.
+  // When the newest of all posts was written; WallTime::min() if there is none.
   virtual Task<Result<WallTime>> newest_post() = 0;
   // Until when what they wrote was known before the node was away, while what was missed then is not read yet
   // (publisher/outboxes.hpp); nothing once it is.
