@@ -240,7 +240,6 @@ Result<void> history_rows::correct_post(Connection& db, const redundancy::Partit
     --change.posts;
     change.take(known->removed ? hash.removed : hash.live);
     TRY_VOID(write_changes(db, changes));
-    TRY_VOID(db.run("DELETE FROM history_hours WHERE tag = ? AND posts = 0", of->id));
     TRY_VOID(db.run("UPDATE history_tags SET posts = posts - 1 WHERE id = ?", of->id));
     TRY_VOID(db.run("UPDATE counters SET value = value - 1 WHERE name = ?", kEntryTotal));
   }

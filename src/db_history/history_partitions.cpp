@@ -62,7 +62,6 @@ Result<std::size_t> forget_entries(Connection& db, const redundancy::Partition& 
     change.take(entry.removed ? hash.removed : hash.live);
   }
   TRY_VOID(write_changes(db, changes));
-  TRY_VOID(db.run("DELETE FROM history_hours WHERE tag = ? AND posts = 0", known->id));
   TRY_VOID(db.run(
       "UPDATE history_tags SET posts = posts - ?1, begun = CASE WHEN begun < ?2 THEN ?2 ELSE begun END WHERE"
       " id = ?3",

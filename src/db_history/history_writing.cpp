@@ -349,6 +349,9 @@ Result<void> history_rows::write_changes(Connection& db, const HourChanges& chan
                 " digest = (history_hours.digest + ?4) & ?5",
                 place.first, place.second, change.posts, static_cast<std::int64_t>(change.digest),
                 static_cast<std::int64_t>(kDigestMask)));
+    if (change.posts >= 0) continue;
+    TRY_VOID(db.send("DELETE FROM history_hours WHERE tag = ? AND hour = ? AND posts = 0", place.first,
+                     place.second));
   }
   return {};
 }

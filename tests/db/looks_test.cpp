@@ -85,5 +85,18 @@ TEST_F(Looks, ForOneReceiptAtNoOther) {
   EXPECT_LT(steps(), kFew);
 }
 
+TEST_F(Looks, WhereAPostIsCorrectedAtTheHourOfThatAlone) {
+  const std::string uri = "https://a.example/users/u/1";
+  must(stores->history.put({{"cats"_tag, uri, "https://a.example/users/u", at(5), false}}));
+  fill("history_hours(tag, hour, posts, digest)", "(SELECT id FROM history_tags), i, 1, i");
+  steps();
+  must(stores->history.correct("cats"_tag, uri, std::nullopt, false));
+  EXPECT_LT(steps(), kFew);
+  EXPECT_EQ(must(stores->database->read([](Connection& db) {
+              return number_in(db.query("SELECT count(*) FROM history_hours WHERE hour = 0"));
+            })),
+            0U);
+}
+
 }  // namespace
 }  // namespace tagring::db
