@@ -121,6 +121,7 @@ Move relocation(const Parameters& parameters, const Surroundings& around) {
 
 Move change_of_count(const Parameters& parameters, const Surroundings& around) {
   if (is_overloaded(parameters, around.self)) {
+    if (around.active.size() < 2) return {};
     const auto choice = best_departure(parameters, around.self, around.active);
     if (choice) return {choice->cost, choice->load, choice->relieved, choice->index, std::nullopt};
   } else if (around.self.load < parameters.lower * around.self.capacity) {

@@ -94,7 +94,8 @@ bool is_worth(const Parameters& parameters, const Bearer& self, const Move& move
 
 // The best relocation (the cheapest departure, then the cheapest place to join at), or, if the number of
 // vservers may change, creation below L or destruction above U (paper §6.2), whichever gains more. No move if
-// neither is worth it.
+// neither is worth it. The last vserver stays, however much it bears: without one a node is on the ring no
+// more.
 Move best_move(const Parameters& parameters, Surroundings around, bool may_change_count);
 
 }  // namespace tagring::balance

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <gtest/gtest.h>
+#include <utility>
 
 namespace tagring::balance {
 namespace {
@@ -89,6 +90,16 @@ TEST(BestMove, WhatIsCarriedMustRelieveEnough) {
   const Bearer hardly{100, 100};
   EXPECT_EQ(best_move({.overload = 100, .relief = 0.05}, beside(hardly), true).to, 5U);
   EXPECT_EQ(best_move({.overload = 100, .relief = 0.2}, beside(hardly), true).to, std::nullopt);
+}
+
+TEST(BestMove, TheLastPlaceIsNotGivenUpHoweverMuchItBears) {
+  Surroundings around = beside({0, 1'000});
+  around.self = {200, 100};
+  around.active = std::exchange(around.free, {});
+  EXPECT_EQ(best_move({}, around, true).from, std::nullopt);
+  around.active.push_back(around.active[0]);
+  around.active[1].index = 6;
+  EXPECT_NE(best_move({}, around, true).from, std::nullopt);
 }
 
 TEST(BestMove, OfEqualPlacesTheNodeStays) {
