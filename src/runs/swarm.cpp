@@ -12,6 +12,7 @@
 #include "ring_sim/world.hpp"
 #include "runs/swarm_checks.hpp"
 #include "runs/swarm_inboxes.hpp"
+#include "runs/swarm_people.hpp"
 #include "runs/swarm_plan.hpp"
 #include "sim/world.hpp"
 #include "storage/history.hpp"
@@ -34,6 +35,7 @@ class Swarm {
         plan_(draw_swarm(rng_, more_, later_, options)),
         world_(seed, watched()),
         checks_(world_, plan_.world, kTags, Rng(seed).fork("checks"), &inboxes_),
+        people_(world_, kTags, plan_.nodes, Rng(seed).fork("people")),
         stays_(Rng(seed).fork("stays").chance(0.2)) {}
 
   SwarmRun run() {
@@ -65,6 +67,7 @@ class Swarm {
       return "at the start: " + world_.unsettled();
     world_.set_inside(true);
     for (int n = 0; n < 3; ++n) subscribe(rng_.below(plan_.nodes), rng_.below(kTags.size()));
+    people_.come(plan_.people);
     if (!rest()) return "with subscriptions: " + world_.unrest();
     world_.set_inside(plan_.calm);
     world_.faults.loss = plan_.loss;
@@ -74,6 +77,7 @@ class Swarm {
     for (std::size_t n = 0; n < plan_.steps; ++n) {
       people_act();
       people_wish();
+      people_.act(plan_.people_fail);
       things_break();
       more_breaks();
       world_.loop.run_for(Duration(static_cast<Duration::rep>(rng_.below(1500))));
@@ -94,6 +98,7 @@ class Swarm {
       return wrong;
     }
     for (const std::string& tag : kTags) world_.publish(rng_.below(plan_.nodes), {tag});
+    people_.publish();
     if (!rest()) return "with new posts: " + world_.unrest();
     if (options_.sabotage == Sabotage::kLosePost) lose(world_.posts().back());
     if (std::string wrong = checks_.at_rest(patience()); !wrong.empty()) return wrong;
@@ -280,7 +285,7 @@ class Swarm {
   }
   // As after a backup. One node only: what its copy lacks the others have.
   void take_copy(std::size_t node) {
-    Copy copy{node, world_.disk(node).image(), {}, {}, {}};
+    Copy copy{node, world_.disk(node).image(), {}, {}, {}, people_.changes(node)};
     for (const std::string& tag : kTags) {
       if (checks_.is_wanted(node, tag)) copy.wanted.insert(tag);
       if (checks_.may_be_wanted(node, tag)) copy.maybe_wanted.insert(tag);
@@ -313,7 +318,7 @@ class Swarm {
   }
 
   // Not while it owes somebody what it has acknowledged, or is alone with it, and not if other hashtags were
-  // wanted then: nobody could know.
+  // wanted then, or others followed: nobody could know.
   void restore_copy() {
     const std::size_t node = copy_->node;
     if (!world_.is_running(node) || !has_told_others(node)) return;
@@ -321,6 +326,7 @@ class Swarm {
     for (const std::string& tag : kTags) {
       if (checks_.is_wanted(node, tag) != copy_->wanted.contains(tag)) return;
     }
+    if (people_.changes(node) != copy_->people) return;
     for (std::size_t n = 0; n < world_.posts().size(); ++n) {
       const sim::World::Post& post = world_.posts()[n];
       if (post.origin != node || copy_->known.contains(n)) continue;
@@ -355,6 +361,7 @@ class Swarm {
       empty_disk(i);
       mend_disk(i);
     }
+    people_.heal();
     while (!down_.empty()) start(*down_.begin());
   }
   // Relays that bear little take longer, however many they are.
@@ -369,6 +376,7 @@ class Swarm {
     std::set<std::string> wanted;
     std::set<std::string> maybe_wanted;
     std::set<std::size_t> known;  // posts
+    unsigned people = 0;          // SwarmPeople::changes
   };
 
   SwarmOptions options_;
@@ -379,6 +387,7 @@ class Swarm {
   Inboxes inboxes_;
   sim::World world_;
   SwarmChecks checks_;
+  SwarmPeople people_;
   bool stays_;  // what is right in the end is looked at for longer
   std::optional<Copy> copy_;
   bool restored_ = false;

@@ -45,6 +45,29 @@ void SwarmChecks::went_back(std::size_t node) {
   }
 }
 
+SwarmChecks::Wanted SwarmChecks::wanted(std::size_t node, const std::string& tag) const {
+  Wanted want;
+  const auto note = [&](Instant since) {
+    want.since = want.is_certain ? std::min(want.since, since) : since;
+    want.is_certain = true;
+  };
+  const std::pair who(node, tag);
+  if (const auto by_admin = wanted_.find(who); by_admin != wanted_.end()) note(by_admin->second);
+  want.may_be = unknown_.contains(who);
+  want.ever = former_.contains(who);
+  for (const auto& [number, server] : world_.people()) {
+    for (const auto& [subject, wish] : server.wishes()) {
+      if (subject.node != node || subject.tag != tag) continue;
+      want.ever = true;
+      want.may_be |= !wish.is_taken();
+      if (wish.follows && wish.is_taken()) note(follows_since(subject, wish));
+    }
+  }
+  want.ever |= want.is_certain || want.may_be;
+  want.may_be &= !want.is_certain;
+  return want;
+}
+
 SwarmChecks::Posts SwarmChecks::posts_under(const std::string& tag) const {
   Posts posts;
   for (const sim::World::Post& post : world_.posts()) {
@@ -135,7 +158,7 @@ std::string SwarmChecks::at_rest(Duration patience, bool lists) {
                      // Reading takes time, so what was thought of later comes last.
                      &SwarmChecks::wrong_sets, &SwarmChecks::wrong_digests, &SwarmChecks::wrong_roots,
                      &SwarmChecks::wrong_relay_sets, &SwarmChecks::wrong_wants, &SwarmChecks::wrong_published,
-                     &SwarmChecks::wrong_outboxes, &SwarmChecks::wrong_inboxes}) {
+                     &SwarmChecks::wrong_outboxes, &SwarmChecks::wrong_inboxes, &SwarmChecks::wrong_people}) {
     if (!lists && check != &SwarmChecks::wrong_history && check != &SwarmChecks::wrong_disks) break;
     bool holds = false;  // once is enough: the next look has no time left
     world_.run_until(check == &SwarmChecks::wrong_sets ? 2 * patience : patience,
@@ -153,16 +176,13 @@ std::string SwarmChecks::still() {
 }
 
 std::string SwarmChecks::wrong_feeds() {
-  for (const auto& [who, since] : wanted_) {
-    if (unknown_.contains(who)) continue;
-    const std::string wrong = wrong_feed(who.first, who.second, since);
-    if (!wrong.empty())
-      return fmt::format("the feed of node {} under #{} {}; {}", who.first, who.second, wrong,
-                         whereabouts(who.first, who.second));
-  }
   for (const std::size_t node : world_.up()) {
     for (const std::string& tag : tags_) {
-      const std::string wrong = wrong_told(node, tag);
+      const Wanted want = wanted(node, tag);
+      std::string wrong = want.is_certain ? wrong_feed(node, tag, want.since) : std::string();
+      if (!wrong.empty())
+        return fmt::format("the feed of node {} under #{} {}; {}", node, tag, wrong, whereabouts(node, tag));
+      wrong = wrong_told(node, tag);
       if (!wrong.empty()) return wrong;
     }
   }

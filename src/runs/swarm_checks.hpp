@@ -19,6 +19,7 @@
 #include "redundancy/partition.hpp"
 #include "redundancy/storage_hints.hpp"
 #include "runs/swarm_inboxes.hpp"
+#include "sim/people.hpp"
 #include "sim/world.hpp"
 #include "storage/history.hpp"
 #include "storage/statements.hpp"
@@ -37,7 +38,7 @@ class SwarmChecks {
               const Inboxes* inboxes = nullptr)
       : world_(world), options_(options), tags_(std::move(tags)), rng_(rng), inboxes_(inboxes) {}
 
-  // --- who wants what, from now on -------------------------------------------------------------------------
+  // --- what administrators want, from now on ---------------------------------------------------------------
   void wants(std::size_t node, const std::string& tag) {
     wanted_[{node, tag}] = world_.loop.now();
     unknown_.erase({node, tag});
@@ -75,10 +76,18 @@ class SwarmChecks {
 
  private:
   static constexpr Duration kRead = std::chrono::seconds(30);
+  // A hashtag, by a node: for its administrator, or because somebody follows it there.
+  struct Wanted {
+    bool is_certain = false;
+    bool may_be = false;  // who knows
+    bool ever = false;
+    Instant since{};  // `is_certain`
+  };
   using Posts = std::map<std::string, const sim::World::Post*>;  // by URI
   using Sets = std::map<std::string, redundancy::StorageSet>;    // by hashtag
 
   [[nodiscard]] Posts posts_under(const std::string& tag) const;
+  [[nodiscard]] Wanted wanted(std::size_t node, const std::string& tag) const;
   // `replicas`: at rest, if not said.
   [[nodiscard]] std::set<std::size_t> owners(Ring ring, const std::string& tag) const;
   [[nodiscard]] std::set<std::size_t> owners(Ring ring, const std::string& tag, unsigned replicas) const;
@@ -131,6 +140,17 @@ class SwarmChecks {
   std::string wrong_published();
   std::string wrong_outboxes();
   std::string wrong_inboxes();
+
+  // --- people (swarm_people_checks.cpp) ---
+  using Boosts = std::map<std::string, std::vector<const sim::People::Boost*>>;  // by URI of the post
+  [[nodiscard]] Instant follows_since(const sim::People::Subject& subject,
+                                      const sim::People::Wish& wish) const;
+  std::string wrong_people();
+  std::string wrong_server(const sim::People& server);
+  std::string wrong_boosts(const sim::People& server, std::size_t node, const std::string& tag);
+  std::string wrong_undone(const sim::People& server, std::size_t node, const std::string& tag,
+                           const sim::World::Post& post, const sim::People::Boost& boost) const;
+  std::string wrong_shown(const sim::People& server, std::size_t person, std::size_t node) const;
 
   std::string traces(const std::string& uri, const std::string& tag);
   std::string whereabouts(std::size_t node, const std::string& tag);

@@ -139,6 +139,7 @@ std::string SwarmPlan::text() const {
   }
   if (deliveries > 0) text += fmt::format(", {} deliveries a second", deliveries);
   if (bearable_posts > 0) text += fmt::format(", {} posts of a hashtag", bearable_posts);
+  if (people > 0) text += fmt::format(", {} servers of people{}", people, people_fail ? " that fail" : "");
   text += bounds_text(world.bounds);
   return text;
 }
@@ -176,6 +177,10 @@ SwarmPlan draw_swarm(Rng& rng, Rng& more, Rng& later, const SwarmOptions& option
   Rng sizes = later.fork("sizes");
   draw_bounds(plan.world.bounds, sizes, options.scarce);
   draw_loads(plan, sizes, options.scarce);
+  Rng people = later.fork("people");
+  if (!options.people.value_or(people.chance(0.3))) return plan;
+  plan.people = 1 + people.below(3);
+  plan.people_fail = people.chance(0.3);
   return plan;
 }
 

@@ -40,6 +40,10 @@ struct SwarmPlan {
   std::uint64_t bearable_posts = 0;
   std::uint32_t deliveries = 0;
 
+  // Servers of people who follow hashtags at nodes, and whether these are down now and then.
+  std::size_t people = 0;
+  bool people_fail = false;
+
   // In words.
   [[nodiscard]] std::string text() const;
 };

@@ -92,15 +92,23 @@ std::string SwarmChecks::wrong_followers(std::size_t relay, const std::string& t
     }
   }
   for (const std::size_t node : world_.up()) {
-    if (node == relay || unknown_.contains({node, tag})) continue;  // nobody follows itself
+    const Wanted want = wanted(node, tag);
+    if (node == relay || want.may_be) continue;  // nobody follows itself
     const bool counts = followers.contains(sim::World::node_origin(node) + "/actor");
-    const bool wants = is_wanted(node, tag);
-    if (wants && !counts)
+    if (want.is_certain && !counts)
       return fmt::format("node {}, which relays #{}, does not know that node {} follows", relay, tag, node);
-    if (counts && !wants && !former_.contains({node, tag}))
+    if (counts && !want.ever)
       return fmt::format("node {}, which relays #{}, believes that node {} follows", relay, tag, node);
   }
   for (const std::size_t node : world_.up()) followers.erase(sim::World::node_origin(node) + "/actor");
+  for (const auto& [number, server] : world_.people()) {
+    for (const auto& [subject, wish] : server.wishes()) {
+      const bool is_counted = subject.node == relay && subject.tag == tag && wish.follows;
+      if (is_counted && followers.erase(server.id_of(subject.person)) == 0)
+        return fmt::format("node {}, which relays #{}, does not know that {} follows", relay, tag,
+                           server.id_of(subject.person));
+    }
+  }
   if (!followers.empty())
     return fmt::format("node {}, which relays #{}, believes that {} follows", relay, tag, *followers.begin());
   return {};
@@ -124,8 +132,9 @@ std::string SwarmChecks::wrong_subscriptions() {
                            one.tag.canonical(), one.owner);
     }
     for (const std::string& tag : tags_) {
-      if (unknown_.contains({node, tag})) continue;
-      std::set<std::string> expected = is_wanted(node, tag) ? relays[tag] : std::set<std::string>();
+      const Wanted want = wanted(node, tag);
+      if (want.may_be) continue;
+      std::set<std::string> expected = want.is_certain ? relays[tag] : std::set<std::string>();
       expected.erase(sim::World::node_origin(node));
       const auto owners = world_.node(node).subscriber().owners_of(Tag::from_canonical(tag));
       if (followed[tag] != expected || std::set(owners.begin(), owners.end()) != expected)
@@ -146,12 +155,12 @@ std::string SwarmChecks::wrong_wants() {
       const Tag tag = Tag::from_canonical(name);
       const bool is_on_disk = std::ranges::find(**on_disk, tag) != (*on_disk)->end();
       const bool is_known = world_.node(node).subscriber().wants(tag);
-      const bool is_right =
-          is_on_disk == is_known && (unknown_.contains({node, name}) || is_known == is_wanted(node, name));
+      const Wanted want = wanted(node, name);
+      const bool is_right = is_on_disk == is_known && (want.may_be || is_known == want.is_certain);
       if (!is_right)
         return fmt::format("node {} {} #{} on its disk, {} in memory, {} by what was said", node,
                            is_on_disk ? "wants" : "does not want", name, is_known ? "does" : "does not",
-                           is_wanted(node, name) ? "does" : "does not");
+                           want.is_certain ? "does" : "does not");
     }
   }
   return {};
@@ -215,9 +224,7 @@ std::string SwarmChecks::wrong_inboxes() {
     const auto number = static_cast<std::size_t>(post->second - world_.posts().data());
     if (number < first_at_rest_) continue;
     if (times > 1 && !options_.balance) return what(fmt::format("{} times", times));
-    const std::pair who(told.node, told.tag);
-    if (!wanted_.contains(who) && !former_.contains(who) && !unknown_.contains(who))
-      return what("which it never wanted");
+    if (!wanted(told.node, told.tag).ever) return what("which it never wanted");
   }
   return {};
 }

@@ -25,6 +25,7 @@
 #include "sim/disk.hpp"
 #include "sim/droppers.hpp"
 #include "sim/endpoint.hpp"
+#include "sim/people.hpp"
 #include "storage/history.hpp"
 
 namespace tagring::sim {
@@ -73,8 +74,9 @@ struct WorldOptions {
 // For WorldOptions::log.
 void to_stderr(const std::string& line);
 
-// What runs on a machine: a node, the instance whose posts it takes, an Endpoint, or nothing of all that.
-enum class HostKind : std::uint8_t { kNode, kInstance, kSubscriber, kBystander };
+// What runs on a machine: a node, the instance whose posts it takes, an Endpoint, a server of People, or
+// nothing of all that.
+enum class HostKind : std::uint8_t { kNode, kInstance, kSubscriber, kBystander, kPeople };
 
 class World {
  public:
@@ -175,6 +177,16 @@ class World {
   [[nodiscard]] Task<bool> follow(std::size_t endpoint, std::size_t owner, std::string tag);
   [[nodiscard]] const std::map<std::size_t, Endpoint>& endpoints() const { return endpoints_; }
 
+  // A server of people. Its number is its own.
+  std::size_t add_people(bool shares_inbox);
+  // Somebody there wants to follow the actor of a hashtag at a node, or does not any more, and the server
+  // says so until the node has taken it.
+  void wish(std::size_t server, const People::Subject& subject, bool follows);
+  void set_people_down(std::size_t server, bool down) { people_.at(server).set_down(down); }
+  // The server is told that, as if by a node.
+  void forge_to_people(std::size_t server, std::string body);
+  [[nodiscard]] const std::map<std::size_t, People>& people() const { return people_; }
+
   // A server that takes no part: it answers 404 to everything. Its host name.
   std::string add_bystander();
   // How many requests of each machine have reached it.
@@ -243,6 +255,7 @@ class World {
   Task<void> boot_or_restart(std::size_t i);
   Task<bool> send_forged(std::size_t from, std::size_t to, std::string target, std::string body);
   Task<void> deliver_post(std::size_t post, unsigned turn, std::string body, bool deletion);
+  Task<void> deliver_wish(std::size_t server, People::Subject subject, unsigned turn, std::string body);
   void say(std::size_t post, std::string body, bool deletion = false);
   Task<HttpResponse> origin_answer(std::size_t i, HttpRequest request);
   Origin& origin(std::size_t i);
@@ -262,8 +275,10 @@ class World {
   std::map<std::size_t, std::unique_ptr<Host>> hosts_;
   std::map<std::size_t, std::unique_ptr<Origin>> origins_;
   static constexpr std::size_t kFirstEndpoint = 10'000;
+  static constexpr std::size_t kFirstPeople = 20'000;
   static constexpr std::size_t kBystander = 9'999;
   std::map<std::size_t, Endpoint> endpoints_;
+  std::map<std::size_t, People> people_;
   std::map<std::string, std::pair<std::size_t, HostKind>> names_;  // by host name
   std::map<std::size_t, std::uint64_t> asked_of_bystander_;
   std::map<std::size_t, std::uint64_t> fetches_;

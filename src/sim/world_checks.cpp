@@ -111,6 +111,11 @@ std::string World::unrest() {
   for (const Post& post : posts_) {
     if (post.taken != post.said) return fmt::format("{} is not acknowledged", post.uri);
   }
+  for (const auto& [number, server] : people_) {
+    for (const auto& [subject, wish] : server.wishes()) {
+      if (!wish.is_taken()) return fmt::format("{} is not taken", wish.id);
+    }
+  }
   return {};
 }
 

@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "base/json.hpp"
+#include "fediverse/documents.hpp"
+#include "hashtag/tag.hpp"
 #include "http/ip.hpp"
 #include "http/message.hpp"
 #include "http/url.hpp"
@@ -18,7 +20,8 @@
 
 namespace tagring::sim {
 namespace {
-constexpr std::size_t kBodyMax = 1U << 20U;  // bytes that a server reads, by default
+constexpr std::size_t kBodyMax = 1U << 20U;                       // bytes that a server reads, by default
+constexpr Duration kSaysAgain = std::chrono::milliseconds(1500);  // a server what was not taken
 }  // namespace
 
 Task<Result<HttpResponse>> World::SimHttp::send(HttpCall call) {
@@ -70,6 +73,8 @@ void World::SimHttp::arrive(World& world, std::size_t from, std::size_t target, 
   if (kind == HostKind::kSubscriber) {
     return reply(world, target, from, box, world.endpoints_.at(target).answer(request, world.loop.now()));
   }
+  if (kind == HostKind::kPeople)
+    return reply(world, target, from, box, world.people_.at(target).answer(request));
   if (kind == HostKind::kBystander) {
     ++world.asked_of_bystander_[from];
     HttpResponse response;
@@ -304,7 +309,7 @@ Task<void> World::deliver_post(std::size_t number, unsigned turn, std::string bo
         co_return;
       }
     }
-    const Instant next = loop.now() + std::chrono::milliseconds(1500);
+    const Instant next = loop.now() + kSaysAgain;
     co_await server.clock->sleep_until(next);
   }
 }
@@ -331,6 +336,52 @@ void World::forge_later(std::size_t from, std::size_t to, std::string target, st
   loop.spawn(ring_sim::kWorld,
              ring_sim::store_result<bool>(send_forged(from, to, std::move(target), std::move(body)),
                                           std::make_shared<std::optional<bool>>()));
+}
+
+// --- people who follow -------------------------------------------------------------------------------------
+
+std::size_t World::add_people(bool shares_inbox) {
+  const std::size_t number = kFirstPeople + people_.size();
+  const std::string host = fmt::format("people{}.example", number);
+  names_[host] = {number, HostKind::kPeople};
+  const std::string seed = fmt::format("{:032}", 3'000'000 + number);
+  people_.emplace(number,
+                  People("https://" + host, crypto::PrivateKey::ed25519_from_seed(seed), shares_inbox));
+  return number;
+}
+
+void World::wish(std::size_t server, const People::Subject& subject, bool follows) {
+  People& people = people_.at(server);
+  const std::string actor = fediverse::actor_at(node_origin(subject.node), Tag::from_canonical(subject.tag));
+  std::string body = people.say(subject, actor, follows);
+  loop.spawn(ring_sim::kWorld,
+             deliver_wish(server, subject, people.wishes().at(subject).said - 1, std::move(body)));
+}
+
+void World::forge_to_people(std::size_t server, std::string body) {
+  HttpRequest request;
+  request.method = "POST";
+  request.target = "/inbox";
+  request.body = std::move(body);
+  (void)people_.at(server).answer(request);
+}
+
+Task<void> World::deliver_wish(std::size_t server, People::Subject subject, unsigned turn, std::string body) {
+  People& people = people_.at(server);
+  SimHttp http(*this, server, HostKind::kPeople, ring_sim::kWorld);
+  const std::string actor = fediverse::actor_at(node_origin(subject.node), Tag::from_canonical(subject.tag));
+  for (;;) {
+    if (people.wishes().at(subject).taken >= turn && !people.is_down()) {
+      HttpCall call = people.deliver(subject, actor, body, loop.now(), loop.wall_now());
+      const Result<HttpResponse> response = co_await http.send(std::move(call));
+      if (response && response->status >= 200 && response->status < 300) {
+        people.note_taken(subject, turn, loop.now());
+        co_return;
+      }
+    }
+    const Instant next = loop.now() + kSaysAgain;
+    co_await loop.wait(ring_sim::kWorld, loop.new_token(), next);
+  }
 }
 
 // --- servers without nodes ---------------------------------------------------------------------------------

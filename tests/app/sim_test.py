@@ -42,7 +42,7 @@ def main():
         world_now = run("world", "--seed", str(seed), "--seeds", "1", "--no-calm", "--usual-sizes")
         check(f"world {seed} keeps its word", world_now.returncode == 0, world_now.stdout)
     # What a relay that was one of two for a moment had, and a subscriber did not take from it.
-    raised = run("world", "--seed", "91202", "--seeds", "1", "--scarce")
+    raised = run("world", "--seed", "91202", "--seeds", "1", "--scarce", "--no-people")
     check("world 91202 keeps its word", raised.returncode == 0, raised.stdout)
     again = run("world", "--seed", "71000071", "--seeds", "1", "--first-draw")
     check("the same seed gives the same world", json.loads(again.stdout)["steps"] == json.loads(world.stdout)["steps"] > 1000)

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "delivery/wire.hpp"
+#include "fediverse/builders.hpp"
 #include "handover/transfer.hpp"
 #include "hashtag/tag.hpp"
 #include "ring/vserver.hpp"
@@ -404,6 +405,76 @@ TEST_F(AtRest, SomebodyIsToldOfAnEndThatNeverCame) {
   EXPECT_EQ(found(), "");
   hear(take_back(world.posts()[2]));
   EXPECT_THAT(found(), testing::HasSubstr("told node 4 of the end of https://n1.example/users/alice/2"));
+}
+
+// Somebody on a server without a node follows #dogs and #music at node 3 before two posts, of which the first
+// is removed then.
+struct WithPeople : AtRest {
+  void SetUp() override {
+    AtRest::SetUp();
+    for (const char* tag : {"dogs", "music"}) world.wish(server, {0, 3, tag}, true);
+    ASSERT_TRUE(world.run_until(std::chrono::minutes(5), [&] { return world.is_quiet(); })) << world.unrest();
+    removed = world.publish(1, {"dogs"});
+    post = world.publish(2, {"dogs", "music"});
+    world.loop.run_for(std::chrono::seconds(10));
+    world.remove(removed);
+    ASSERT_TRUE(world.run_until(std::chrono::minutes(5), [&] { return world.is_quiet(); })) << world.unrest();
+    ASSERT_EQ(checks.at_rest(std::chrono::minutes(5)), "");
+  }
+  static std::string actor(const char* tag) { return World::node_origin(3) + "/tag/" + tag; }
+  // The server hears what no node has said.
+  void announce(const char* tag, std::size_t number) {
+    const World::Post& said = world.posts()[number];
+    world.forge_to_people(server, json::serialize(fediverse::make_announce(
+                                      actor(tag) + "/more", actor(tag), said.uri, said.dated,
+                                      fediverse::Audience::kPublic, said.dated)));
+  }
+
+  std::size_t server = world.add_people(true);
+  std::size_t removed = 0;
+  std::size_t post = 0;
+};
+
+TEST_F(WithPeople, EachPostIsAnnouncedOnceAndItsEnd) {
+  EXPECT_EQ(world.people().at(server).boosts().size(), 2U);
+  world.wish(server, {0, 3, "dogs"}, false);
+  EXPECT_THAT(world.unrest(), testing::HasSubstr("is not taken"));
+  ASSERT_TRUE(world.run_until(std::chrono::minutes(5), [&] { return world.is_quiet(); })) << world.unrest();
+  world.publish(2, {"dogs"});
+  ASSERT_TRUE(world.run_until(std::chrono::minutes(5), [&] { return world.is_quiet(); })) << world.unrest();
+  EXPECT_EQ(world.people().at(server).boosts().size(), 2U);
+}
+
+TEST_F(WithPeople, ThePostThatNobodyAnnouncedIsMissed) {
+  world.set_people_down(server, true);
+  const std::size_t missed = world.publish(2, {"dogs"});
+  world.loop.run_for(std::chrono::seconds(5));
+  EXPECT_THAT(found(), testing::HasSubstr("shows p0, of what is followed at node 3, nothing of " +
+                                          world.posts()[missed].uri));
+}
+
+TEST_F(WithPeople, APostIsShownTwice) {
+  announce("dogs", post);
+  EXPECT_THAT(found(), testing::ContainsRegex("shows p0, of what is followed at node 3, .*/[0-9] 2 times"));
+}
+
+TEST_F(WithPeople, APostIsToldOfByWhomNobodyFollows) {
+  announce("haiku", post);
+  EXPECT_THAT(found(), testing::HasSubstr("haiku, whom nobody follows there"));
+}
+
+TEST_F(WithPeople, APostIsShownThatIsGone) {
+  announce("dogs", removed);
+  EXPECT_THAT(found(), testing::HasSubstr(world.posts()[removed].uri + ", and not of its end"));
+}
+
+TEST_F(WithPeople, APostIsTakenBackThatIsThere) {
+  for (const auto& [id, boost] : std::map(world.people().at(server).boosts())) {
+    if (boost.uri != world.posts()[post].uri) continue;
+    world.forge_to_people(server, json::serialize(fediverse::make_undo_announce("https://tags.n3.example/1",
+                                                                                boost.actor, id, boost.uri)));
+  }
+  EXPECT_THAT(found(), testing::HasSubstr("the end of " + world.posts()[post].uri + ", which is there"));
 }
 
 TEST_F(AtRest, AFeedHasWhatIsGoneAndLacksWhatIsThere) {
