@@ -221,9 +221,13 @@ void Announcer::take_back(const std::string& destination, Inbox& inbox, const It
     if (const auto under = told.under.extract(event.tag))
       settle(destination, inbox, under.mapped()->entry.seq);
     const auto announced = told.announced.extract(event.tag);
-    if (!announced) return settle(destination, inbox, item->entry.seq);
-    wait = std::max(wait, announced.mapped() + queues::InboxLanes<Item>::kApart - clock_.now());
-    if (!told.under.empty() && !before.noted && told.again == 0) {
+    // Somebody who has left may have been told under that one, for all of their server.
+    const Followers::Target* target = announced ? nullptr : followers_.target(event.tag, destination);
+    const bool is_for_others = target != nullptr && target->is_one_of_many(destination);
+    if (!announced && !is_for_others) return settle(destination, inbox, item->entry.seq);
+    if (announced)
+      wait = std::max(wait, announced.mapped() + queues::InboxLanes<Item>::kApart - clock_.now());
+    if (announced && !told.under.empty() && !before.noted && told.again == 0) {
       told.again = item->entry.seq;
       tasks_.spawn("tell_again", tell_again(destination, event.uri));
     }

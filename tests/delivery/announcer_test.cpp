@@ -417,6 +417,26 @@ TEST_F(NoSharedInbox, APostTakenBackIsUndoneWhereItWentWhateverFails) {
   }
 }
 
+// Who is there still was told of it under another hashtag.
+TEST_F(NoSharedInbox, WhatWentToWhoHasLeftIsUndoneByAnother) {
+  followers.remove("cats"_tag, people[2]);
+  for (const std::string& person : {people[1], people[2]}) join(person, "dogs"_tag);
+  std::string uri;
+  do {
+    uri = next_post();
+    enter(uri, "cats"_tag);
+    enter(uri, "dogs"_tag);
+    loop.run_for(std::chrono::seconds(1));
+  } while (posts < 100 && got(uri) != std::vector{people[0], people[1]});
+  ASSERT_THAT(got(uri), ElementsAre(people[0], people[1]));
+  followers.remove("cats"_tag, people[0]);
+  enter(uri, "cats"_tag, Op::kRemove);
+  loop.run_for(std::chrono::seconds(10));
+  const json::object last = web.posted_to(people[1] + "/inbox").back();
+  EXPECT_EQ(last.at("type"), "Undo");
+  EXPECT_EQ(last.at("actor"), json::value(identity.tag_actor("cats"_tag)));
+}
+
 TEST_F(NoSharedInbox, AHashtagThatReachesAllOfThemIsEnough) {
   join(people[0], "dogs"_tag);
   followers.remove("cats"_tag, people[1]);
