@@ -2,6 +2,9 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
+#include <set>
+#include <string>
 #include <utility>
 
 namespace tagring {
@@ -60,5 +63,82 @@ template <class Container>
 void make_room(Container& container, std::size_t most) {
   if (container.size() >= most) drop_some(container, [](const auto&) {});
 }
+
+// What many have in one place that is bounded, by whom it is of: an address, or a registered domain. Where
+// all is taken, who has most gives way to who has less: as long as those who fill it are fewer than the
+// places, whoever is new finds one, and who has much is cut to a fair share. As many as there are places shut
+// out everybody else. Whose something is, is for the caller to know: who has proved to be the one, and never
+// who is merely named.
+template <class Items>
+class Shares {
+ public:
+  [[nodiscard]] std::size_t size() const { return size_; }
+  [[nodiscard]] bool empty() const { return size_ == 0; }
+  [[nodiscard]] std::size_t of(const std::string& who) const {
+    const Items* its = find(who);
+    return its == nullptr ? 0 : its->size();
+  }
+  // Null if they have nothing.
+  [[nodiscard]] const Items* find(const std::string& who) const {
+    const auto its = items_.find(who);
+    return its == items_.end() ? nullptr : &its->second;
+  }
+  // There must be somebody.
+  [[nodiscard]] const std::string& heaviest() const { return by_size_.rbegin()->second; }
+  // Sees to it that there is room for one more of `who`'s, where there are `most` at most: who has most gives
+  // way by `drop`, which takes one of theirs away. False if nobody has so much more that they would not only
+  // change places, or two could drive out each other's without end.
+  template <class Drop>
+  [[nodiscard]] bool make_room(const std::string& who, std::size_t most, Drop drop) {
+    if (size_ < most) return true;
+    if (empty() || by_size_.rbegin()->first <= of(who) + 1) return false;
+    change(heaviest(), drop);
+    return true;
+  }
+  // Those who have something take turns: who comes after that one. There must be somebody.
+  [[nodiscard]] const std::string& next_after(const std::string& who) const {
+    const auto next = items_.upper_bound(who);
+    return (next == items_.end() ? items_.begin() : next)->first;
+  }
+
+  // All changes to what somebody has are made here, in `make`, which gets it.
+  template <class Make>
+  auto change(const std::string& who, Make make) {
+    const Resized resized(*this, items_.try_emplace(who).first);
+    return make(resized.its->second);
+  }
+  template <class Make>
+  void change_all(Make make) {
+    for (auto next = items_.begin(); next != items_.end();) {
+      const Resized resized(*this, next++);
+      make(resized.its->second);
+    }
+  }
+
+ private:
+  using Of = std::map<std::string, Items>;
+  // Counts anew when somebody's have been changed; who has nothing is forgotten.
+  struct Resized {
+    Resized(Shares& all, Of::iterator changed) : shares(all), its(changed), before(its->second.size()) {}
+    ~Resized() {
+      const std::size_t now = its->second.size();
+      if (now != before) {
+        shares.by_size_.erase({before, its->first});
+        if (now > 0) shares.by_size_.emplace(now, its->first);
+        shares.size_ = shares.size_ - before + now;
+      }
+      if (now == 0) shares.items_.erase(its);
+    }
+    Resized(const Resized&) = delete;
+    Resized& operator=(const Resized&) = delete;
+    Shares& shares;
+    Of::iterator its;
+    std::size_t before;
+  };
+
+  Of items_;
+  std::set<std::pair<std::size_t, std::string>> by_size_;
+  std::size_t size_ = 0;
+};
 
 }  // namespace tagring

@@ -4,11 +4,10 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <set>
 #include <string>
-#include <utility>
 
+#include "base/counted.hpp"
 #include "base/time.hpp"
 
 namespace tagring::federation {
@@ -29,18 +28,7 @@ class TakenRequests {
   [[nodiscard]] bool contains(const std::string& domain, std::uint64_t signature) const;
 
  private:
-  using Domains = std::map<std::string, std::set<std::uint64_t>>;
-  struct Generation {
-    Domains domains = {};
-    std::set<std::pair<std::size_t, std::string>> by_size = {};
-    std::size_t size = 0;
-
-    void add(const std::string& domain, std::uint64_t signature);
-    [[nodiscard]] bool contains(const std::string& domain, std::uint64_t signature) const;
-    void forget_some(Domains::iterator domain);
-    // The domain had so many, and is forgotten if it has none.
-    void resized(Domains::iterator domain, std::size_t before);
-  };
+  using Generation = Shares<std::set<std::uint64_t>>;  // by domain
 
   Generation latest_;
   Generation former_;

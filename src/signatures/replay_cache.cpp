@@ -25,55 +25,32 @@ SeenSignature::SeenSignature(std::string domain_of_signer, const SignatureClaim&
 ReplayCache::ReplayCache(Duration lifetime, std::size_t size_max)
     : lifetime_(lifetime), size_max_(size_max), share_(std::max<std::size_t>(1, size_max / kShares)) {}
 
-void ReplayCache::resized(Domains::iterator domain, std::size_t before) {
-  const std::size_t now = domain->second.size();
-  if (before == now) return;
-  by_size_.erase({before, domain->first});
-  if (now > 0) by_size_.emplace(now, domain->first);
-  size_ = size_ - before + now;
-  if (now == 0) domains_.erase(domain);
-}
-
 void ReplayCache::drop_old(WallTime now) {
   if (now >= dropped_at_ && now - dropped_at_ < kDropEvery) return;
   dropped_at_ = now;
-  for (auto next = domains_.begin(); next != domains_.end();) {
-    const auto domain = next++;
-    Signatures& seen = domain->second;
-    const std::size_t before = seen.size();
-    seen.erase(seen.begin(), seen.lower_bound({now - lifetime_, {}}));
-    resized(domain, before);
-  }
+  seen_.change_all([&](Signatures& its) { its.erase(its.begin(), its.lower_bound({now - lifetime_, {}})); });
 }
 
 bool ReplayCache::insert(std::span<const SeenSignature> signatures, WallTime now) {
   drop_old(now);
   bool is_new = true;
   for (const SeenSignature& signature : signatures) {
-    if (signature.marks.empty()) continue;
-    const auto domain = domains_.try_emplace(signature.domain).first;
-    Signatures& seen = domain->second;
-    const std::size_t before = seen.size();
-    for (const SeenSignature::Mark& mark : signature.marks)
-      is_new = seen.emplace(signature.signed_at, mark).second && is_new;
-    while (seen.size() > share_) seen.erase(seen.begin());
-    resized(domain, before);
+    seen_.change(signature.domain, [&](Signatures& its) {
+      for (const SeenSignature::Mark& mark : signature.marks)
+        is_new = its.emplace(signature.signed_at, mark).second && is_new;
+      while (its.size() > share_) its.erase(its.begin());
+    });
   }
-  while (size_ > size_max_) {
-    const auto most = domains_.find(by_size_.rbegin()->second);
-    most->second.erase(most->second.begin());
-    resized(most, most->second.size() + 1);
-  }
+  while (seen_.size() > size_max_)
+    seen_.change(seen_.heaviest(), [](Signatures& its) { its.erase(its.begin()); });
   return is_new;
 }
 
 void ReplayCache::forget(std::span<const SeenSignature> signatures) {
   for (const SeenSignature& signature : signatures) {
-    const auto domain = domains_.find(signature.domain);
-    if (domain == domains_.end()) continue;
-    const std::size_t before = domain->second.size();
-    for (const SeenSignature::Mark& mark : signature.marks) domain->second.erase({signature.signed_at, mark});
-    resized(domain, before);
+    seen_.change(signature.domain, [&](Signatures& its) {
+      for (const SeenSignature::Mark& mark : signature.marks) its.erase({signature.signed_at, mark});
+    });
   }
 }
 

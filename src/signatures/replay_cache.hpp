@@ -6,13 +6,13 @@
 
 #include <array>
 #include <cstdint>
-#include <map>
 #include <set>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/counted.hpp"
 #include "base/time.hpp"
 #include "signatures/claim.hpp"
 
@@ -30,10 +30,10 @@ struct SeenSignature {
   std::vector<Mark> marks;  // of each text that may have been signed, with the signature
 };
 
-// Bounded: no domain has more than an eighth of it. Of one that has its share the oldest are forgotten, and
-// where all is taken, of the one that has most. Who floods a node to that end can then replay what that
-// domain sent, but a request is for one host and path and travels in TLS; refusing honest requests instead
-// would let any flood close the inbox.
+// Bounded: where all is taken, the oldest of the domain that has most are forgotten; and of one that has an
+// eighth, so that one domain costs no more memory than that. Who floods a node to that end can then replay
+// what that domain sent, but a request is for one host and path and travels in TLS; refusing honest requests
+// instead would let any flood close the inbox.
 class ReplayCache {
  public:
   static constexpr std::size_t kShares = 8;
@@ -46,22 +46,17 @@ class ReplayCache {
   [[nodiscard]] bool insert(std::span<const SeenSignature> signatures, WallTime now);
   // As if the request had not come.
   void forget(std::span<const SeenSignature> signatures);
-  [[nodiscard]] std::size_t size() const { return size_; }
+  [[nodiscard]] std::size_t size() const { return seen_.size(); }
 
  private:
   // One node for each: what comes from many domains in many seconds takes no more than from one in one.
   using Signatures = std::set<std::pair<WallTime, SeenSignature::Mark>>;
-  using Domains = std::map<std::string, Signatures>;
   void drop_old(WallTime now);
-  // The domain had so many, and is forgotten if it has none.
-  void resized(Domains::iterator domain, std::size_t before);
 
   Duration lifetime_;
   std::size_t size_max_;
   std::size_t share_;
-  std::size_t size_ = 0;
-  Domains domains_;
-  std::set<std::pair<std::size_t, std::string>> by_size_;
+  Shares<Signatures> seen_;  // by domain
   WallTime dropped_at_{};
 };
 
