@@ -1,11 +1,9 @@
 #include "mastodon_api/streams.hpp"
 
 #include <iterator>
-#include <limits>
 #include <string_view>
 #include <utility>
 
-#include "base/counted.hpp"
 #include "http/url.hpp"
 #include "ring/contact.hpp"
 
@@ -161,11 +159,15 @@ bool Streams::may_try_again(std::uint64_t number, const delivery::TagEvent& even
   return by_tag_.contains(event.tag) && is_told_by(number, event) && posts_.may_come(event.uri);
 }
 
-bool Streams::is_room_to_try_again(const std::string& domain) const {
-  constexpr std::uint64_t kLast = std::numeric_limits<std::uint64_t>::max();
-  const auto of_domain =
-      std::distance(trying_again_.lower_bound({domain, 0}), trying_again_.upper_bound({domain, kLast}));
-  return trying_again_.size() < kTryingAgainMax && std::cmp_less(of_domain, kTryingAgainOfDomainMax);
+bool Streams::begin_trying_again(const std::string& domain, std::uint64_t number) {
+  const auto drop_newest = [](auto& its) { its.erase(std::prev(its.end())); };
+  return trying_again_.make_room(domain, kTryingAgainMax, drop_newest) &&
+         trying_again_.change(domain, [&](auto& its) { return its.insert(number).second; });
+}
+
+bool Streams::is_trying_again(const std::string& domain, std::uint64_t number) const {
+  const auto* its = trying_again_.find(domain);
+  return its != nullptr && its->contains(number);
 }
 
 Task<void> Streams::tell(delivery::TagEvent event, std::uint64_t number) {
@@ -174,12 +176,13 @@ Task<void> Streams::tell(delivery::TagEvent event, std::uint64_t number) {
   Duration pause = kFirstPause;
   const std::string domain = ring::domain_of(host_of(event.uri));
   for (int tries = 1; tries < kTries && told.empty() && may_try_again(number, event); ++tries) {
-    if (!is_room_to_try_again(domain)) break;
-    const Held waiting(trying_again_, std::pair(domain, number));
+    if (tries == 1 && !begin_trying_again(domain, number)) break;
     const Instant later = clock_.now() + std::exchange(pause, 2 * pause);
     co_await clock_.sleep_until(later);
+    if (!is_trying_again(domain, number)) break;
     told = co_await tell_once(event, number, std::move(told));
   }
+  if (is_trying_again(domain, number)) trying_again_.change(domain, [&](auto& its) { its.erase(number); });
   const std::optional<Instant> again = posts_.outdated_until(event.uri);
   if (again && is_told_by(number, event)) {
     co_await clock_.sleep_until(*again);

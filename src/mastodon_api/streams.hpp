@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/counted.hpp"
 #include "base/runtime.hpp"
 #include "budget/manager.hpp"
 #include "delivery/store.hpp"
@@ -82,7 +83,9 @@ class Streams final : public ApiPart, public LiveReader::Owner {
   };
   [[nodiscard]] bool is_told_by(std::uint64_t number, const delivery::TagEvent& event) const;
   [[nodiscard]] bool may_try_again(std::uint64_t number, const delivery::TagEvent& event) const;
-  [[nodiscard]] bool is_room_to_try_again(const std::string& domain) const;
+  // Has it among those that are tried again, if there is room or another gives way; which ends that one.
+  [[nodiscard]] bool begin_trying_again(const std::string& domain, std::uint64_t number);
+  [[nodiscard]] bool is_trying_again(const std::string& domain, std::uint64_t number) const;
   Task<void> tell(delivery::TagEvent event, std::uint64_t number);
   Task<std::string> tell_once(delivery::TagEvent event, std::uint64_t number, std::string told);
   Task<void> subscribe(Tag tag);
@@ -93,9 +96,9 @@ class Streams final : public ApiPart, public LiveReader::Owner {
   Task<void> look_again();
 
   // Beyond that a post that does not come at once does not come: servers that do not answer say how many. So
-  // those of one registered domain have an eighth. Each counts once for each of its hashtags that is read.
+  // the newest of the registered domain that has most gives way. Each counts once for each of its hashtags
+  // that is read.
   static constexpr std::size_t kTryingAgainMax = 300;
-  static constexpr std::size_t kTryingAgainOfDomainMax = kTryingAgainMax / 8;
   static constexpr Duration kLookEvery = std::chrono::minutes(1);
   const Options options_;
   posts::PostCache& posts_;
@@ -111,7 +114,7 @@ class Streams final : public ApiPart, public LiveReader::Owner {
   std::map<Tag, Instant> left_;  // by the last reader; each has one task that waits
   std::map<std::pair<Tag, std::string>, Telling> telling_;  // by URI; each has one task, beside former ones
   std::uint64_t last_ = 0;
-  std::set<std::pair<std::string, std::uint64_t>> trying_again_;  // domains of posts, and the events' numbers
+  Shares<std::set<std::uint64_t>> trying_again_;  // numbers of events, by domain of the post
   TaskGroup tasks_;
 };
 

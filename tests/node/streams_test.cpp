@@ -117,31 +117,48 @@ TEST_F(Streaming, APostWhoseServerHasTooMuchToDoComesWhenItAnswers) {
   EXPECT_EQ(next(stream), ":thump\n");
 }
 
-TEST_F(Streaming, PostsOfADomainThatNeverAnswersLeaveRoomToTryThoseOfOthersAgain) {
-  config::Config both = config();
-  both.instances = {"home.example", "silent.example"};
-  start(both);
-  const HttpResponse stream = open("/api/v1/streaming/hashtag?tag=cats");
-  EXPECT_EQ(next(stream), ":)\n");
-  const auto busy = [](const HttpCall&) { return with_status(503); };
-  for (int of = 0; of < 7; ++of) {
-    const std::string host = fmt::format("https://s{}.silent.example", of);
-    const Author author = make_author(host + "/users/mallory");
-    for (int i = 0; i < 50; ++i) {
-      const PostText post{.uri = fmt::format("{}/notes/{}", host, i), .author = author.id, .tags = {"cats"}};
-      internet.answers[post.uri] = busy;
-      json::object create = json::parse_object(create_text(post)).value();
-      create["object"].as_object()["published"] = to_rfc3339(loop.wall_now());
-      EXPECT_EQ(post_signed(json::serialize(create), author).status, 202);
+// Servers that never answer, with so many posts each, beside one that has too much to do.
+class StreamingBesideTheSilent : public Streaming {
+ protected:
+  static Result<HttpResponse> busy(const HttpCall& /*call*/) { return with_status(503); }
+  void expect_still_tried_again(const std::vector<std::string>& hosts, int posts) {
+    config::Config all = config();
+    all.instances = hosts;
+    all.instances.emplace_back("home.example");
+    start(all);
+    const HttpResponse stream = open("/api/v1/streaming/hashtag?tag=cats");
+    EXPECT_EQ(next(stream), ":)\n");
+    for (const std::string& host : hosts) {
+      const Author author = make_author("https://" + host + "/users/mallory");
+      for (int i = 0; i < posts; ++i) {
+        const PostText post{
+            .uri = fmt::format("https://{}/notes/{}", host, i), .author = author.id, .tags = {"cats"}};
+        internet.answers[post.uri] = busy;
+        json::object create = json::parse_object(create_text(post)).value();
+        create["object"].as_object()["published"] = to_rfc3339(loop.wall_now());
+        EXPECT_EQ(post_signed(json::serialize(create), author).status, 202);
+      }
     }
+    internet.answers["https://home.example/notes/1"] = busy;
+    const std::string uri = publish("1", {"cats"});
+    EXPECT_EQ(next(stream), ":thump\n");
+    internet.answers.erase("https://home.example/notes/1");
+    std::string event = next(stream);
+    for (int i = 0; i < 10 && event == ":thump\n"; ++i) event = next(stream);
+    EXPECT_THAT(event, StartsWith("event: update"));
   }
-  internet.answers["https://home.example/notes/1"] = busy;
-  const std::string uri = publish("1", {"cats"});
-  EXPECT_EQ(next(stream), ":thump\n");
-  internet.answers.erase("https://home.example/notes/1");
-  std::string event = next(stream);
-  for (int i = 0; i < 10 && event == ":thump\n"; ++i) event = next(stream);
-  EXPECT_THAT(event, StartsWith("event: update"));
+};
+
+TEST_F(StreamingBesideTheSilent, PostsOfOneDomainLeaveRoomToTryThoseOfOthersAgain) {
+  std::vector<std::string> hosts;
+  for (int of = 0; of < 7; ++of) hosts.push_back(fmt::format("s{}.silent.example", of));
+  expect_still_tried_again(hosts, 50);
+}
+
+TEST_F(StreamingBesideTheSilent, SoDoThoseOfManyDomains) {
+  std::vector<std::string> hosts;
+  for (int of = 0; of < 9; ++of) hosts.push_back(fmt::format("silent{}.example", of));
+  expect_still_tried_again(hosts, 37);
 }
 
 TEST_F(Streaming, APostThatIsDeletedBeforeItComesDoesNotComeAfterwards) {
