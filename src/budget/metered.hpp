@@ -76,6 +76,8 @@ class Meter {
     static const std::string kNode;
     return asker_.known ? kNode : asker_.each;
   }
+  // Whose share something is; thread-safe, too.
+  [[nodiscard]] const std::string& whole() const { return asker_.whole(); }
 
  private:
   static std::uint64_t in_us(std::chrono::nanoseconds time) {

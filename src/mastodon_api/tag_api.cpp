@@ -1,6 +1,8 @@
 #include "mastodon_api/tag_api.hpp"
 
+#include <algorithm>
 #include <boost/asio/this_coro.hpp>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -43,6 +45,12 @@ bool has_time_to_read(const Executor& asker) {
   return metered == nullptr || metered->meter()->may_read();
 }
 
+// Whose share it is; empty: the node's.
+std::string share_of(const Executor& asker) {
+  const auto* metered = asker.target<budget::Metered>();
+  return metered == nullptr ? std::string() : metered->meter()->whole();
+}
+
 }  // namespace
 
 TagApi::TagApi(posts::Site site, storage::HistoryService& history, Trends& trends,
@@ -72,6 +80,41 @@ Task<std::optional<HttpResponse>> TagApi::answer(ApiRequest request) {
 
 // --- days --------------------------------------------------------------------------------------------------
 
+bool TagApi::take_out(const Span& span) {
+  std::size_t taken = 0;
+  waiting_.change_all([&](Line& line) {
+    taken += std::erase_if(line, [&](const Wanted& wanted) { return wanted.span == span; });
+  });
+  return taken > 0;
+}
+
+void TagApi::move_up(const Span& span, const Executor& asker) {
+  if (!has_time_to_read(asker)) return;
+  const std::string who = share_of(asker);
+  bool is_behind = false;
+  waiting_.change_all([&](Line& line) {
+    const auto place = std::ranges::find(line, span, &Wanted::span);
+    const auto before = std::distance(line.begin(), place);
+    if (place == line.end() || std::cmp_less_equal(before, waiting_.of(who))) return;
+    line.erase(place);
+    is_behind = true;
+  });
+  if (is_behind) waiting_.change(who, [&](Line& line) { line.push_back({span, asker}); });
+}
+
+bool TagApi::stand_in_line(const Span& span, const Executor& asker) {
+  const std::string who = share_of(asker);
+  const bool has_room = waiting_.make_room(who, kWaitingMax, [this](Line& line) {
+    const std::shared_ptr<KnownDays> known = asked_for_.extract(line.back().span).mapped();
+    known->is_refused = true;
+    known->answer = fail(ErrorCode::kUnavailable, "others ask for less");
+    line.pop_back();
+    alarm_.ring();
+  });
+  if (has_room) waiting_.change(who, [&](Line& line) { line.push_back({span, asker}); });
+  return has_room;
+}
+
 std::shared_ptr<const TagApi::KnownDays> TagApi::want(const Span& span, bool for_list,
                                                       const Executor& asker) {
   if (const auto known = known_days_.find(span); known != known_days_.end()) {
@@ -80,18 +123,21 @@ std::shared_ptr<const TagApi::KnownDays> TagApi::want(const Span& span, bool for
     known_days_.erase(known);
   }
   if (const auto asked_for = asked_for_.find(span); asked_for != asked_for_.end()) {
-    // One hashtag does not wait behind those of lists.
-    const auto is_this = [&span](const Wanted& wanted) { return wanted.span == span; };
-    if (!for_list && std::erase_if(waiting_, is_this) > 0) tasks_.spawn("days", ask({span, asker}));
-    return asked_for->second;
+    const std::shared_ptr<KnownDays> known = asked_for->second;
+    if (for_list) {
+      move_up(span, asker);
+    } else if (take_out(span)) {
+      // One hashtag does not wait behind those of lists.
+      tasks_.spawn("days", ask({span, asker}));
+    }
+    return known;
   }
-  if (for_list && waiting_.size() >= kWaitingMax) return nullptr;
+  if (for_list && !stand_in_line(span, asker)) return nullptr;
   const auto known = asked_for_.emplace(span, std::make_shared<KnownDays>()).first->second;
   if (!for_list) {
     tasks_.spawn("days", ask({span, asker}));
     return known;
   }
-  waiting_.push_back({span, asker});
   if (asked_ >= kAskedMax) return known;
   ++asked_;
   tasks_.spawn("days_of_list", ask_waiting());
@@ -122,8 +168,12 @@ Task<void> TagApi::read(Wanted wanted) {
 
 Task<void> TagApi::ask_waiting() {
   while (!waiting_.empty()) {
-    Wanted next = std::move(waiting_.front());
-    waiting_.pop_front();
+    last_served_ = waiting_.next_after(last_served_);
+    Wanted next = waiting_.change(last_served_, [](Line& line) {
+      Wanted first = std::move(line.front());
+      line.pop_front();
+      return first;
+    });
     co_await ask(std::move(next));
   }
   --asked_;

@@ -14,6 +14,7 @@
 #include <tuple>
 #include <vector>
 
+#include "base/counted.hpp"
 #include "base/runtime.hpp"
 #include "federation/blocks.hpp"
 #include "hashtag/tag.hpp"
@@ -34,8 +35,10 @@ class TagApi final : public ApiPart {
   static constexpr std::size_t kDaysMax = 500;                       // of so many hashtags
   static constexpr std::size_t kFoundMax = 20;                       // hashtags in one answer
   // Of what lists ask: an owner that does not answer has its other connections for what else is asked of it.
-  static constexpr std::size_t kAskedMax = 8;      // hashtags at a time
-  static constexpr std::size_t kWaitingMax = 200;  // hashtags; of more a list says nothing
+  static constexpr std::size_t kAskedMax = 8;  // hashtags at a time
+  // Hashtags; of more a list says nothing. Those of the group of addresses that has most give way, and groups
+  // take turns.
+  static constexpr std::size_t kWaitingMax = 200;
 
   TagApi(posts::Site site, storage::HistoryService& history, Trends& trends, const federation::Blocks& blocks,
          const Runtime& runtime);
@@ -54,7 +57,7 @@ class TagApi final : public ApiPart {
   struct KnownDays {
     Instant since = {};
     std::optional<Result<Days>> answer = {};  // nothing: it is being asked for, or waits to be
-    bool is_refused = false;  // who it was asked for has had their time; says nothing to others
+    bool is_refused = false;  // who it was asked for has had their time, or too much; says nothing to others
   };
 
   Task<HttpResponse> tag(ApiRequest request, std::string name);
@@ -69,6 +72,13 @@ class TagApi final : public ApiPart {
     Span span;
     Executor asker;
   };
+  // What waits, out of the line it stands in. False if it does not.
+  bool take_out(const Span& span);
+  // Where it waits behind more than this asker has waiting, it goes behind those: else whoever asks for much
+  // would have what others ask for, too, wait behind all of it. Not for who would be refused it there.
+  void move_up(const Span& span, const Executor& asker);
+  // False if there is no room.
+  bool stand_in_line(const Span& span, const Executor& asker);
   // Sees to it that it is known, or asked for. Null if there is no room.
   std::shared_ptr<const KnownDays> want(const Span& span, bool for_list, const Executor& asker);
   Task<void> ask(Wanted wanted);
@@ -85,7 +95,9 @@ class TagApi final : public ApiPart {
   const Clock& clock_;
   std::map<Span, std::shared_ptr<KnownDays>> known_days_;  // with answers
   std::map<Span, std::shared_ptr<KnownDays>> asked_for_;   // without; each has a task, or is in waiting_
-  std::deque<Wanted> waiting_;
+  using Line = std::deque<Wanted>;
+  Shares<Line> waiting_;  // by who asks
+  std::string last_served_;
   std::size_t asked_ = 0;  // tasks that ask for what waits
   queues::Alarm alarm_;
   TaskGroup tasks_;

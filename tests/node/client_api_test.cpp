@@ -506,6 +506,67 @@ TEST_F(Reading, OneHashtagDoesNotWaitBehindThoseOfAList) {
   EXPECT_EQ(last.at("history").at(0).at("uses"), "1");
 }
 
+// Lists of hashtags, each of which an owner takes a while for.
+class ReadingBesideAFlood : public Reading {
+ protected:
+  static constexpr std::size_t kOfList = 13;  // with the one that was searched for
+
+  static std::string searched(int list) { return fmt::format("flood{}x", list); }
+  void flood(int lists) {
+    for (int i = 0; i < lists; ++i) {
+      std::vector<std::string> tags;
+      for (char c = 'a'; c <= 'l'; ++c) tags.push_back(searched(i) + std::string(4, c));
+      publish(std::to_string(i), tags, to_rfc3339(loop.wall_now()));
+    }
+    database_pause = std::chrono::milliseconds(400);
+    for (int i = 0; i < lists; ++i) search("flood", searched(i));
+  }
+  void search(const std::string& who, const std::string& text) {
+    HttpRequest request;
+    request.target = "/api/v2/search?q=" + text;
+    const auto meter = std::make_shared<budget::Meter>(manager, budget::Spender{who, ""}, true);
+    boost::asio::co_spawn(budget::Metered(loop.executor(kOwner), meter), node->answer(std::move(request)),
+                          [this, who, text](std::exception_ptr, const HttpResponse& answer) {
+                            found[{who, text}] = object(answer).at("hashtags").as_array();
+                          });
+    settle(Duration(1));
+  }
+  // In time, and with what is known of them.
+  void expect_found(const std::string& who, const std::string& text, std::size_t count) {
+    settle(mastodon_api::TagApi::kDaysWait + std::chrono::seconds(1));
+    const json::array& tags = found[{who, text}];
+    ASSERT_THAT(tags, SizeIs(count));
+    for (std::size_t i = 1; i < count; ++i)
+      EXPECT_EQ(tags.at(i).at("history").at(0).at("uses"), "1") << tags.at(i).at("name");
+  }
+
+  budget::Manager manager{budget::default_budgets(), clock};
+  std::map<std::pair<std::string, std::string>, json::array> found;  // by who asked, and for what
+};
+
+TEST_F(ReadingBesideAFlood, WhoeverAsksForManyListsLeavesRoomInLineForThoseOfOthers) {
+  publish("home", {"homecats", "homedogs"}, to_rfc3339(loop.wall_now()));
+  constexpr int kLists = 20;
+  static_assert(kLists * kOfList > mastodon_api::TagApi::kWaitingMax + mastodon_api::TagApi::kAskedMax);
+  flood(kLists);
+  search("home", "home");
+  expect_found("home", "home", 3);
+}
+
+TEST_F(ReadingBesideAFlood, WhatSomebodyAsksForBehindMuchElseIsThereInTimeForWhoAsksForLittle) {
+  constexpr int kLists = 15;
+  flood(kLists);
+  search("home", searched(kLists - 1));
+  expect_found("home", searched(kLists - 1), kOfList);
+}
+
+TEST_F(ReadingBesideAFlood, WhoseTimeIsOverTakesNothingOutOfTheLinesOfOthers) {
+  flood(15);
+  manager.count(budget::Resource::kDatabase, budget::Spender{"home", ""}, 1'000'000'000);
+  search("home", searched(1));
+  expect_found("flood", searched(1), kOfList);
+}
+
 TEST_F(Reading, WhoAsksForDaysIsAnsweredHoweverManyOthersAsk) {
   database_pause = std::chrono::seconds(1);
   std::vector<int> statuses;
