@@ -17,14 +17,14 @@ void DoubtQueue::add(const Tag& tag, const std::string& host) {
   const auto known = lately_.find(tag);
   if (known != lately_.end() && clock_.now() - known->second < kAgainAfter) return;
   const std::string domain = ring::domain_of(host);
-  const auto of_domain = of_domain_.find(domain);
-  const bool is_full =
-      waiting_.size() >= kWaitingMax || (of_domain != of_domain_.end() && of_domain->second >= kOfDomainMax);
-  if (is_full) return;
+  const auto drop_newest = [this](std::deque<Tag>& its) {
+    lately_.erase(its.back());
+    its.pop_back();
+  };
+  if (waiting_.of(domain) >= kOfDomainMax || !waiting_.make_room(domain, kWaitingMax, drop_newest)) return;
   make_room(lately_, kLatelyMax);
   lately_[tag] = clock_.now();
-  ++of_domain_[domain];
-  waiting_.push_back({tag, domain});
+  waiting_.change(domain, [&](std::deque<Tag>& its) { its.push_back(tag); });
   if (working_ >= kAtOnceMax) return;
   ++working_;
   tasks_.spawn("consider", work());
@@ -32,11 +32,13 @@ void DoubtQueue::add(const Tag& tag, const std::string& host) {
 
 Task<void> DoubtQueue::work() {
   while (!waiting_.empty()) {
-    Doubt doubt = std::move(waiting_.front());
-    waiting_.pop_front();
-    co_await consider_(std::move(doubt.tag));
-    const auto of_domain = of_domain_.find(doubt.domain);
-    if (--of_domain->second == 0) of_domain_.erase(of_domain);
+    last_ = waiting_.next_after(last_);
+    Tag next = waiting_.change(last_, [](std::deque<Tag>& its) {
+      Tag first = std::move(its.front());
+      its.pop_front();
+      return first;
+    });
+    co_await consider_(std::move(next));
   }
   --working_;
 }

@@ -1,7 +1,8 @@
 // Hashtags of which somebody takes this node for a relay, wrongly as far as it knows, until it has asked the
 // relays at rest. Anybody can name any number of hashtags, and each costs look-ups and a request to each of
 // those relays: so few are considered at a time, few wait, of one domain fewer still, and none soon again.
-// Who is left out is refused as before, and comes back.
+// Domains take turns, and where no more may wait the newest of the one that has most gives way. Who is left
+// out is refused as before, and comes back.
 #pragma once
 
 #include <deque>
@@ -9,6 +10,7 @@
 #include <map>
 #include <string>
 
+#include "base/counted.hpp"
 #include "base/runtime.hpp"
 #include "hashtag/tag.hpp"
 
@@ -18,7 +20,7 @@ class DoubtQueue {
  public:
   static constexpr std::size_t kAtOnceMax = 4;
   static constexpr std::size_t kWaitingMax = 64;
-  static constexpr std::size_t kOfDomainMax = 8;  // waiting, or being considered
+  static constexpr std::size_t kOfDomainMax = 8;  // waiting
   static constexpr Duration kAgainAfter = std::chrono::seconds(10);
 
   using Consider = std::function<Task<void>(Tag tag)>;
@@ -30,17 +32,13 @@ class DoubtQueue {
   void add(const Tag& tag, const std::string& host);
 
  private:
-  struct Doubt {
-    Tag tag;
-    std::string domain;
-  };
   Task<void> work();
 
   const Consider consider_;
   Clock& clock_;
-  std::deque<Doubt> waiting_;
-  std::map<std::string, std::size_t> of_domain_;
-  std::map<Tag, Instant> lately_;  // when it was added
+  Shares<std::deque<Tag>> waiting_;  // by registered domain
+  std::string last_;                 // whose turn it was
+  std::map<Tag, Instant> lately_;    // when it was added
   std::size_t working_ = 0;
   TaskGroup tasks_;
 };

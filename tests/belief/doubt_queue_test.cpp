@@ -1,6 +1,7 @@
 #include "belief/doubt_queue.hpp"
 
 #include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <vector>
 
@@ -44,7 +45,7 @@ TEST_F(DoubtQueueTest, WhoNamesThousandsOfHashtagsHasFewConsideredAndOthersHaveT
   queue.add("cats"_tag, "far.example");
   loop.run_for(std::chrono::minutes(1));
   ASSERT_EQ(considered.size(), DoubtQueue::kOfDomainMax + 1);
-  EXPECT_EQ(considered.back(), "cats"_tag);
+  EXPECT_THAT(considered, testing::Contains("cats"_tag));
   EXPECT_EQ(most_at_once, DoubtQueue::kAtOnceMax);
 }
 
@@ -56,6 +57,28 @@ TEST_F(DoubtQueueTest, ManyDomainsWaitInAQueueThatIsBounded) {
   queue.add("cats"_tag, "far.example");
   loop.run_for(std::chrono::seconds(2));
   EXPECT_EQ(considered.back(), "cats"_tag);
+}
+
+TEST_F(DoubtQueueTest, DomainsThatNameMuchGiveWayToOneThatNamesLittleAndTakeTurnsWithIt) {
+  constexpr std::size_t kMany = 2 * DoubtQueue::kWaitingMax / DoubtQueue::kOfDomainMax;
+  for (std::size_t i = 0; i < kMany; ++i) add_many(fmt::format("flood{}.example", i), 100);
+  queue.add("cats"_tag, "far.example");
+  loop.run_for(std::chrono::seconds(1 + kMany / DoubtQueue::kAtOnceMax));
+  EXPECT_THAT(considered, testing::Contains("cats"_tag));
+  loop.run_for(std::chrono::minutes(1));
+  EXPECT_EQ(considered.size(), DoubtQueue::kWaitingMax);
+}
+
+TEST_F(DoubtQueueTest, WhatGaveWayIsConsideredForAnotherWhoNamesIt) {
+  constexpr std::size_t kMany = DoubtQueue::kWaitingMax / DoubtQueue::kOfDomainMax;
+  for (std::size_t i = 0; i < kMany; ++i)
+    add_many(fmt::format("flood{}.example", i), DoubtQueue::kOfDomainMax);
+  queue.add("cats"_tag, "far.example");  // one of the last domain gives way
+  const Tag newest =
+      Tag::from_canonical(fmt::format("flood{}.example{}", kMany - 1, DoubtQueue::kOfDomainMax - 1));
+  queue.add(newest, "near.example");
+  loop.run_for(std::chrono::minutes(1));
+  EXPECT_THAT(considered, testing::Contains(newest));
 }
 
 TEST_F(DoubtQueueTest, AHashtagIsConsideredOnceInAWhile) {
