@@ -61,7 +61,7 @@ Result<void> note_written(Connection& db, WallTime published) {
   return db.send(
       "INSERT INTO counters(name, value) VALUES(?1, CASE WHEN EXISTS (SELECT 1 FROM counters WHERE name = ?1)"
       " THEN CAST(?2 AS BIGINT) ELSE (SELECT max(published) FROM posts) END) ON CONFLICT(name) DO UPDATE SET"
-      " value = CASE WHEN excluded.value > counters.value THEN excluded.value ELSE counters.value END",
+      " value = excluded.value WHERE excluded.value > counters.value",
       kNewestPost, published);
 }
 
