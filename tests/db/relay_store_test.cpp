@@ -185,6 +185,25 @@ TEST_P(RelayStore, AHashtagThatIsPutBackIsLaterThanItsRemoval) {
   EXPECT_EQ(publish({"ants"_tag, "cats"_tag}).at(0).event.changed, clock.wall);
 }
 
+TEST_P(RelayStore, WhenTheNewestPostWasWrittenIsKnownWhereAnOlderProgramDidNotNoteIt) {
+  const auto write = [&](std::int64_t published) {
+    const std::string uri = "https://a.example/" + std::to_string(published);
+    must(store().publish({uri, kAuthor, at(published), {"cats"_tag}}, 1));
+  };
+  EXPECT_EQ(must(store().newest_post()), WallTime::min());
+  write(10);
+  write(30);
+  write(20);
+  EXPECT_EQ(must(store().newest_post()), at(30));
+  must(stores->database->write(
+      [](Connection& db) { return db.execute("DELETE FROM counters WHERE name = 'posts:newest'"); }));
+  EXPECT_EQ(must(store().newest_post()), at(30));
+  write(25);
+  EXPECT_EQ(must(store().newest_post()), at(30));
+  write(40);
+  EXPECT_EQ(must(store().newest_post()), at(40));
+}
+
 TEST_P(RelayStore, WhatIsOlderThanTheLastEditOwesNothing) {
   publish({"cats"_tag});
   edit_at(clock.wall, {"cats"_tag, "dogs"_tag});
@@ -527,6 +546,30 @@ TEST_P(RelayStore, ASparseSegmentIsFoundInALongFeed) {
   const auto found = must(store().feed_of_segment({key - RingId::power_of_two(0), key}, 0, 10));
   ASSERT_EQ(found.size(), 1U);
   EXPECT_EQ(found[0].event.tag, "rare"_tag);
+}
+
+// Where the clock was set back more is seen, not less.
+TEST_P(RelayStore, APlaceInTheFeedIsFoundByTheTime) {
+  const WallTime start = clock.wall;
+  const auto enter_at = [&](Duration after, const std::string& uri) {
+    clock.wall = start + after;
+    return accept({add("cats"_tag, uri)})[0].feed_seq;
+  };
+  const auto place_at = [&](Duration after) { return must(store().feed_start(start + after)); };
+  EXPECT_EQ(place_at({}), 0U);
+  const std::uint64_t first = enter_at(std::chrono::minutes(0), "1");
+  const std::uint64_t second = enter_at(std::chrono::minutes(60), "2");
+  EXPECT_EQ(place_at({}), first - 1);
+  EXPECT_EQ(place_at(Duration(1)), first);
+  EXPECT_EQ(place_at(std::chrono::minutes(61)), second);
+  const std::uint64_t third = enter_at(std::chrono::minutes(10), "3");
+  EXPECT_EQ(place_at(std::chrono::minutes(5)), first) << "the second is later, too";
+  EXPECT_EQ(place_at(std::chrono::minutes(20)), second - 1);
+  EXPECT_EQ(place_at(std::chrono::minutes(61)), third);
+  enter_at(std::chrono::minutes(-60), "4");
+  EXPECT_EQ(place_at({}), first - 1);
+  must(store().prune_feed(third + 1, start + std::chrono::hours(2)));
+  EXPECT_EQ(place_at({}), third + 1);
 }
 
 TEST_P(RelayStore, PruningTakesWhatIsBothDeliveredAndOld) {
