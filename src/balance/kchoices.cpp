@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <utility>
 
 namespace tagring::balance {
 namespace {
@@ -9,6 +11,12 @@ namespace {
 // Instead of a capacity of zero: any load there is then bad beyond comparison, and an error of rounding is
 // not.
 constexpr double kLeastCapacity = 1e-6;
+
+// What a move must take apart: of as many copies as stand together on this node, and for each copy that it
+// carries; and what it may add to the node's load, of the median.
+constexpr double kSpreadsLeast = 0.3;
+constexpr double kSpreadsOfCarried = 0.2;
+constexpr double kSpreadMayAdd = 0.25;
 
 // How far from its target a node would be if its load changed by `change`.
 double mismatch(const Parameters& parameters, const Bearer& bearer, double change) {
@@ -47,15 +55,20 @@ double relief_of(const Parameters& parameters, const Bearer& self, const Place& 
          excess(parameters, self, 0) - excess(parameters, self, taken);
 }
 
+// Its load is taken (1) or left (-1).
+Choice choice_of(const Parameters& parameters, const Bearer& self, const Place& place, double sign) {
+  const double taken = sign * place.load;
+  return {place.index, cost_of(parameters, self, place, taken), place.own ? 0 : place.load,
+          relief_of(parameters, self, place, taken)};
+}
+
 // The place with the least cost and effort, whose load is taken (1) or left (-1).
 std::optional<Choice> cheapest(const Parameters& parameters, const Bearer& self,
                                std::span<const Place> places, double sign) {
   std::optional<Choice> best;
   double least = 0;
   for (const Place& place : places) {
-    const double taken = sign * place.load;
-    const Choice choice{place.index, cost_of(parameters, self, place, taken), place.own ? 0 : place.load,
-                        relief_of(parameters, self, place, taken)};
+    const Choice choice = choice_of(parameters, self, place, sign);
     const double in_all = choice.cost + effort(parameters, self, choice.load);
     if (best && in_all >= least) continue;
     best = choice;
@@ -108,6 +121,15 @@ Surroundings without(const Surroundings& around, const Place& from) {
   return after;
 }
 
+// To one of the places that are free once the node has left `from`.
+Move relocation_of(const Parameters& parameters, const Surroundings& around, const Surroundings& left,
+                   const Place& from, const Place& to) {
+  const Choice departure = choice_of(parameters, around.self, from, -1);
+  const Choice arrival = choice_of(parameters, left.self, to, 1);
+  return {departure.cost + arrival.cost, departure.load + arrival.load, departure.relieved + arrival.relieved,
+          from.index, to.index};
+}
+
 Move relocation(const Parameters& parameters, const Surroundings& around) {
   const std::optional<Choice> departure = best_departure(parameters, around.self, around.active);
   if (!departure) return {};
@@ -115,8 +137,8 @@ Move relocation(const Parameters& parameters, const Surroundings& around) {
   const Surroundings after = without(around, *from);
   const std::optional<Choice> arrival = best_join(parameters, after.self, after.free);
   if (!arrival || arrival->index == from->index) return {};
-  return {departure->cost + arrival->cost, departure->load + arrival->load,
-          departure->relieved + arrival->relieved, from->index, arrival->index};
+  const auto to = std::ranges::find(after.free, arrival->index, &Place::index);
+  return relocation_of(parameters, around, after, *from, *to);
 }
 
 Move change_of_count(const Parameters& parameters, const Surroundings& around) {
@@ -154,6 +176,45 @@ Move best_move(const Parameters& parameters, Surroundings around, bool may_chang
   };
   consider(relocation(parameters, around));
   if (may_change_count) consider(change_of_count(parameters, around));
+  return best;
+}
+
+namespace {
+
+// Of the nodes that are known, this one among them. A few that exaggerate do not change much.
+double median_load(const Surroundings& around) {
+  std::map<std::uint64_t, double> of_node;
+  for (const auto* places : {&around.active, &around.free}) {
+    for (const Place& place : *places) {
+      if (!place.own) of_node[place.successor_node] = place.successor.load;
+    }
+  }
+  std::vector<double> loads = {around.self.load};
+  for (const auto& [node, load] : of_node) loads.push_back(load);
+  std::ranges::sort(loads);
+  return loads[loads.size() / 2];
+}
+
+}  // namespace
+
+Move best_spread(const Parameters& parameters, const Surroundings& around) {
+  const Layout& layout = around.layout;
+  if (layout.nodes() < layout.copies) return {};
+  const double may_bear = around.self.load + kSpreadMayAdd * median_load(around);
+  Move best;
+  double most = kSpreadsLeast * layout.together_here();
+  for (const Place& from : around.active) {
+    const Surroundings left = without(around, from);
+    for (const Place& to : left.free) {
+      if (to.index == from.index || left.self.load + (to.own ? 0 : to.load) > may_bear) continue;
+      const Move move = relocation_of(parameters, around, left, from, to);
+      if (move.relieved < 0) continue;
+      const Layout::Change change = layout.change(from.id, to.id);
+      if (change.parted < most || change.parted <= kSpreadsOfCarried * change.carried) continue;
+      best = move;
+      most = change.parted;
+    }
+  }
   return best;
 }
 

@@ -19,6 +19,9 @@
 #include <span>
 #include <vector>
 
+#include "balance/layout.hpp"
+#include "base/ring_id.hpp"
+
 namespace tagring::balance {
 
 struct Parameters {
@@ -51,6 +54,7 @@ struct Place {
   // The node's own active vservers that stand directly before and after it, if they are its own.
   std::optional<std::size_t> before = std::nullopt;
   std::optional<std::size_t> after = std::nullopt;
+  RingId id = {};  // where it is
 };
 
 // Change of the total mismatch |target − load| if `self` takes the place. Negative is better.
@@ -78,6 +82,7 @@ struct Surroundings {
   Bearer self;
   std::vector<Place> active;
   std::vector<Place> free;
+  Layout layout;
 };
 
 // A vserver that goes, one that comes, or both; neither if nothing is better than what is.
@@ -87,6 +92,8 @@ struct Move {
   double relieved = 0;  // by so much less is above U
   std::optional<std::size_t> from = std::nullopt;
   std::optional<std::size_t> to = std::nullopt;
+
+  [[nodiscard]] bool is_none() const { return !from && !to; }
 };
 
 // Whether a move gains enough for what it carries.
@@ -97,5 +104,10 @@ bool is_worth(const Parameters& parameters, const Bearer& self, const Move& move
 // neither is worth it. The last vserver stays, however much it bears: without one a node is on the ring no
 // more.
 Move best_move(const Parameters& parameters, Surroundings around, bool may_change_count);
+
+// The relocation after which the fewest copies of hashtags stand together (paper §7), whatever it costs that
+// is no overload. No move if none takes enough of them apart for what it carries, or if there are fewer nodes
+// than copies.
+Move best_spread(const Parameters& parameters, const Surroundings& around);
 
 }  // namespace tagring::balance
