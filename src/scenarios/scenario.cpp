@@ -16,6 +16,8 @@ constexpr std::array kScenarios = {
              run_node_placement},
     Scenario{"targeting", "what it costs an attacker to own replicas of a chosen hashtag, by ID scheme",
              run_targeting},
+    Scenario{"copies", "how many hashtags have all their copies on different nodes, in networks of few",
+             run_copies},
     Scenario{"hashtag-distribution", "figure 4: how posts are spread over hashtags",
              run_hashtag_distribution},
 };

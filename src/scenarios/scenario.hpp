@@ -37,6 +37,7 @@ json::object run_dynamic(const ScenarioInput& input);
 json::object run_parameters(const ScenarioInput& input);
 json::object run_node_placement(const ScenarioInput& input);
 json::object run_targeting(const ScenarioInput& input);
+json::object run_copies(const ScenarioInput& input);
 json::object run_hashtag_distribution(const ScenarioInput& input);
 
 }  // namespace tagring::scenarios

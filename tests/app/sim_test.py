@@ -124,7 +124,7 @@ def main():
         check("what cannot be written is said", unwritable.returncode == 2 and "cannot be written" in unwritable.stderr)
     check("an unknown study is bad input", run("tabel1").returncode == 2)
     check("no study at all is bad input", run().returncode == 2)
-    check("every study is listed", {s["name"] for s in json.loads(run("list", "--json").stdout)} >= {"ring", "attack", "liars", "targeting", "dynamic", "table1", "parameters"})
+    check("every study is listed", {s["name"] for s in json.loads(run("list", "--json").stdout)} >= {"ring", "attack", "liars", "targeting", "copies", "dynamic", "table1", "parameters"})
     print(f"{checks - failures} passed, {failures} failed")
     return 1 if failures else 0
 
