@@ -193,13 +193,14 @@ bool Announcer::hand_over(const std::string& destination, const Item& item, unsi
 }
 
 // Nobody there follows the hashtag any more under which all were to be told, or it may not go there under
-// that one: under another, or by somebody else's inbox.
+// that one: under another, or by somebody else's inbox. That a post has left the hashtag, by the latter only.
 void Announcer::tell_otherwise(const std::string& destination, const Item& item, bool hands_over) {
   const auto& [seq, event, added] = item->entry;
   Inbox& inbox = inboxes_[destination];
   const auto waits = inbox.waiting.find(seq);
-  if (event.op != Op::kAdd || waits == inbox.waiting.end()) return;
+  if (waits == inbox.waiting.end()) return;
   if (hands_over && waits->second < kHandOversMax) hand_over(destination, item, waits->second);
+  if (event.op != Op::kAdd) return;
   const auto known = inbox.recent.find(event.uri);
   if (known == inbox.recent.end()) return;
   Told& told = known->second;

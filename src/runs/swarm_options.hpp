@@ -20,8 +20,7 @@ struct SwarmOptions {
   // Whether nothing happens outside of the assumptions under which the ring's invariant holds from event to
   // event (ring_sim/watch.hpp); if not said, in a tenth of the worlds.
   std::optional<bool> calm = std::nullopt;
-  // Whether people on other servers follow hashtags; if not said, in a part of the worlds.
-  std::optional<bool> people = std::nullopt;
+  bool people = false;  // on other servers follow hashtags
   Sabotage sabotage = Sabotage::kNone;
 };
 

@@ -178,7 +178,7 @@ SwarmPlan draw_swarm(Rng& rng, Rng& more, Rng& later, const SwarmOptions& option
   draw_bounds(plan.world.bounds, sizes, options.scarce);
   draw_loads(plan, sizes, options.scarce);
   Rng people = later.fork("people");
-  if (!options.people.value_or(people.chance(0.3))) return plan;
+  if (!options.people) return plan;
   plan.people = 1 + people.below(3);
   plan.people_fail = people.chance(0.3);
   return plan;

@@ -74,8 +74,7 @@ void add_sim_world(CLI::App& sim, int& status) {
   command->add_flag("--log", options->world.log, "What the nodes say, on standard error");
   command->add_flag("--calm,!--no-calm", options->world.calm,
                     "All worlds, or none, keep to what the theory of the ring allows; otherwise a tenth");
-  command->add_flag("--people,!--no-people", options->world.people,
-                    "People on other servers follow hashtags in all worlds, or in none; otherwise in a part");
+  command->add_flag("--people", options->world.people, "People on other servers follow hashtags, too");
   // Not for people: seeds that once showed something, and a world that is bound to fail.
   command->add_flag("--first-draw", options->world.first_draw)->group("");
   command->add_flag("--usual-sizes", options->world.usual_sizes)->group("");

@@ -42,11 +42,8 @@ def main():
         world_now = run("world", "--seed", str(seed), "--seeds", "1", "--no-calm", "--usual-sizes")
         check(f"world {seed} keeps its word", world_now.returncode == 0, world_now.stdout)
     # What a relay that was one of two for a moment had, and a subscriber did not take from it.
-    raised = run("world", "--seed", "91202", "--seeds", "1", "--scarce", "--no-people")
+    raised = run("world", "--seed", "91202", "--seeds", "1", "--scarce")
     check("world 91202 keeps its word", raised.returncode == 0, raised.stdout)
-    # What was told to one person for all of a server, who left before it was removed.
-    people = run("world", "--seed", "104", "--seeds", "1", "--people")
-    check("world 104 keeps its word", people.returncode == 0, people.stdout)
     again = run("world", "--seed", "71000071", "--seeds", "1", "--first-draw")
     check("the same seed gives the same world", json.loads(again.stdout)["steps"] == json.loads(world.stdout)["steps"] > 1000)
     check("no world is bad input", run("world", "--seeds", "0").returncode == 2)

@@ -437,6 +437,26 @@ TEST_F(NoSharedInbox, WhatWentToWhoHasLeftIsUndoneByAnother) {
   EXPECT_EQ(last.at("actor"), json::value(identity.tag_actor("cats"_tag)));
 }
 
+TEST_F(NoSharedInbox, AnUndoThatWaitsForWhoLeavesGoesToAnother) {
+  const std::string uri = next_post();
+  enter(uri);
+  ASSERT_THAT(got(uri), SizeIs(1));
+  each(503);
+  enter(uri, "cats"_tag, Op::kRemove);
+  loop.run_for(std::chrono::seconds(2));
+  std::string told;
+  for (const std::string& person : people) {
+    if (!web.posted_to(person + "/inbox").empty()) told = person;
+  }
+  ASSERT_EQ(web.posted_to(told + "/inbox").back().at("type"), "Undo");
+  followers.remove("cats"_tag, told);
+  web.statuses.clear();
+  web.calls.clear();
+  loop.run_for(std::chrono::hours(1));
+  ASSERT_THAT(web.calls, SizeIs(1));
+  EXPECT_THAT(web.calls.front().body, testing::HasSubstr("Undo"));
+}
+
 TEST_F(NoSharedInbox, AHashtagThatReachesAllOfThemIsEnough) {
   join(people[0], "dogs"_tag);
   followers.remove("cats"_tag, people[1]);
