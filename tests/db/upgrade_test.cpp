@@ -21,8 +21,8 @@ namespace {
 
 using ::testing::MatchesRegex;
 
-const std::string kAuthor = "https://a.example/users/u";
-const std::string kPost = kAuthor + "/statuses/1";
+const std::string kWriter = "https://a.example/users/u";
+const std::string kPost = kWriter + "/statuses/1";
 const std::string kFollower = "https://f.example/users/f";
 const std::string kInbox = "https://f.example/inbox";
 
@@ -62,24 +62,24 @@ class Older {
              {"feed", 8}, {"outbox", 3}, {"letters", 2}, {"history_tags", 1}, {"history_entries", 1}})
       write("INSERT INTO counters(name, value) VALUES(?, ?)", name, last);
     write("INSERT INTO meta(name, value) VALUES('key', ?)", Blob{std::string_view("\0\xff'", 3)});
-    write("INSERT INTO posts(uri, author, published, tags) VALUES(?, ?, 5, 'cats')", kPost, kAuthor);
-    write("INSERT INTO consents(author, relay, archive) VALUES(?, 1, 1)", kAuthor);
+    write("INSERT INTO posts(uri, author, published, tags) VALUES(?, ?, 5, 'cats')", kPost, kWriter);
+    write("INSERT INTO consents(author, relay, archive) VALUES(?, 1, 1)", kWriter);
     write(
         "INSERT INTO outbox(seq, ring, replicas_left, tag, op, uri, author, published, indexable, "
         "signed_copy)"
         " VALUES(3, 1, 9, 'cats', 0, ?, ?, 5, 1, '')",
-        kPost, kAuthor);
+        kPost, kWriter);
     write(
         "INSERT INTO feed(seq, accepted, tag, op, uri, author, published, indexable, signed_copy)"
         " VALUES(8, 10, 'cats', 0, ?, ?, 5, 1, '')",
-        kPost, kAuthor);
+        kPost, kWriter);
     write("INSERT INTO feed_seen(digest, op, hour) VALUES(?, 0, 0)", seen_digest(&digest));
-    write("INSERT INTO profile_looks(author, due, missing) VALUES(?, 30, 1)", kAuthor);
+    write("INSERT INTO profile_looks(author, due, missing) VALUES(?, 30, 1)", kWriter);
     write("INSERT INTO buried(uri, at) VALUES('https://a.example/buried', 7)");
     write(
         "INSERT INTO put_off(uri, author, published, tags, due) VALUES('https://a.example/off', ?, 5, "
         "'cats', 9)",
-        kAuthor);
+        kWriter);
     write("INSERT INTO wants(tag, reason) VALUES('cats', 'admin')");
     write(
         "INSERT INTO subscriptions(tag, owner, follow_id, accepted) VALUES('cats', 'https://o.example', 'i', "
@@ -148,7 +148,7 @@ class Older {
     write(
         "INSERT INTO blocks(kind, what, reason, source, since) VALUES(0, 'bad.example', 'spam', 'admin', 6)");
     write("INSERT INTO separations(host, other, receive) VALUES('home.example', 'far.example', 1)");
-    write("INSERT INTO refusals(author, tag) VALUES(?, 'dogs')", kAuthor);
+    write("INSERT INTO refusals(author, tag) VALUES(?, 'dogs')", kWriter);
     write(
         "INSERT INTO reports(at, activity, reporter, comment, about, forwarded, open)"
         " VALUES(6, 'https://f.example/flag', ?, 'käse', ?, '[]', 1)",
@@ -213,7 +213,7 @@ class Older {
       write(
           "INSERT INTO copies_owed(seq, accepted, tag, uri, author, signed_copy, changed, added)"
           " VALUES(6, 10, 'cats', ?, ?, 'copy', 0, 3)",
-          kPost + "0", kAuthor);
+          kPost + "0", kWriter);
     }
     if (version >= 19) write("UPDATE inboxes SET silent_days = 32, silent_at = 33");
   }
@@ -285,7 +285,7 @@ TEST_P(Upgrade, WhatANodeHadItHasStill) {
   const delivery::Store::Cursor cursor = must(stores->relay.cursors()).at(kInbox);
   EXPECT_EQ(cursor.acknowledged, 7U);
   EXPECT_EQ(cursor.gone_since.has_value(), version >= 16);
-  EXPECT_EQ(must(stores->relay.find_post(kPost))->author, kAuthor);
+  EXPECT_EQ(must(stores->relay.find_post(kPost))->author, kWriter);
   EXPECT_EQ(
       must(stores->relay.followers({}, "", 9)),
       (std::vector<delivery::Follower>{{"cats"_tag, kFollower, kInbox, "id", delivery::Via::kBoost, 7}}));
@@ -299,7 +299,7 @@ TEST_P(Upgrade, WhatANodeHadItHasStill) {
   EXPECT_EQ(must(stores->history.sets()).front().replicas, 8U);
   EXPECT_EQ(must(stores->receipts.latest(9)).size(), 1U);
   EXPECT_EQ(must(stores->reports.reports(9)).front().about, std::vector{kPost});
-  EXPECT_EQ(must(stores->replays.replays()).front().authors_today, std::vector{kAuthor});
+  EXPECT_EQ(must(stores->replays.replays()).front().authors_today, std::vector{kWriter});
   EXPECT_EQ(must(stores->fasp.servers()).front().server_key, std::string(32, '\xff'));
   EXPECT_EQ(must(stores->instances.links()).front().host, "home.example");
   EXPECT_EQ(must(stores->meta.get("key")), std::string("\0\xff'", 3));
