@@ -133,7 +133,9 @@ Task<void> RelayRedundancy::tend(Tag tag) {
     if (raised) {
       co_await pull_by_turns(tag);
       co_await apply_list(tag);
-      co_await tell_next_set(tag, "raise", relays_of(tag));
+      // Of the smaller sets, too: who has forgotten would never say that it can do without the others.
+      for (unsigned relays = relays_of(tag); relays > places_.at_rest(); relays /= 2)
+        co_await tell_next_set(tag, "raise", relays);
       co_await try_to_halve(tag);
     }
     const bool strained =

@@ -44,6 +44,9 @@ def main():
     # What a relay that was one of two for a moment had, and a subscriber did not take from it.
     raised = run("world", "--seed", "91202", "--seeds", "1", "--scarce")
     check("world 91202 keeps its word", raised.returncode == 0, raised.stdout)
+    # A relay that had lost its place in a larger set, and got it back, was told of that by nobody.
+    shrinks = run("world", "--seed", "710000002", "--seeds", "1", "--scarce")
+    check("world 710000002 keeps its word", shrinks.returncode == 0, shrinks.stdout)
     again = run("world", "--seed", "71000071", "--seeds", "1", "--first-draw")
     check("the same seed gives the same world", json.loads(again.stdout)["steps"] == json.loads(world.stdout)["steps"] > 1000)
     check("no world is bad input", run("world", "--seeds", "0").returncode == 2)
