@@ -42,12 +42,24 @@ std::string name_from_href(const json::object& entry) {
   return percent_decode(path.substr(path.rfind('/') + 1)).value_or("");
 }
 
+// What stands in `tag`. In replies Pixelfed merges a mention with the list of the others: then `tag` is an
+// object, of which "0", "1" and so on are the members of that list.
+template <class F>
+void for_each_tag(const json::value* tag, F visit) {
+  json::for_each(tag, visit);
+  if (tag == nullptr || !tag->is_object()) return;
+  for (const auto& member : tag->get_object()) {
+    const std::string_view key = member.key();
+    if (std::ranges::all_of(key, [](char c) { return c >= '0' && c <= '9'; })) visit(member.value());
+  }
+}
+
 // The first of them, if there are too many: no server is to be refused for what its people write.
 std::set<Tag> parse_tags(const json::object& o, const ParseLimits& limits) {
   std::set<Tag> tags;
   if (!limits.with_tags) return tags;
   std::size_t hashtags = 0;
-  json::for_each(json::find(o, "tag"), [&](const json::value& v) {
+  for_each_tag(json::find(o, "tag"), [&](const json::value& v) {
     if (!v.is_object() || hashtags == limits.tags_max || !has_type(v.get_object(), "Hashtag")) return;
     ++hashtags;
     std::string name = json::text_of(v.get_object(), "name");

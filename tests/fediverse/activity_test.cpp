@@ -201,6 +201,26 @@ TEST(Note, TagsComeAsObjectListOrGarbage) {
       Names());
 }
 
+// [Pixelfed 05d68ff, CreateNote: array_merge of a mention and of lists]
+TEST(Note, TagsMayBeNumberedMembersOfAMention) {
+  using Names = std::vector<std::string>;
+  const auto merged = [](std::string_view members) {
+    return tags_of(fmt::format(
+        R"({{"type":"Mention","href":"https://b.example/users/w","name":"@w@b.example",{}}})", members));
+  };
+  EXPECT_EQ(merged(R"("0":{"type":"Mention","name":"@x"},"1":{"type":"Hashtag","name":"#owl"},
+                      "2":{"type":"Hashtag","name":"#Night"})"),
+            (Names{"night", "owl"}));
+  EXPECT_EQ(merged(R"("icon":{"type":"Hashtag","name":"#owl"},"0":["#night"],"1":null,"2":"#night")"),
+            Names());
+  EXPECT_EQ(tags_of(R"([{"type":"Mention","0":{"type":"Hashtag","name":"#owl"}}])"), Names())
+      << "which nobody writes";
+  std::string list;
+  for (int i = 0; i < 65; ++i)
+    list += fmt::format(R"({}"{}":{{"type":"Hashtag","name":"#tag{}"}})", i == 0 ? "" : ",", i, i);
+  EXPECT_EQ(merged(list).size(), 64U);
+}
+
 TEST(Note, TagsWithoutNameAreReadFromTheirPage) {
   using Names = std::vector<std::string>;
   EXPECT_EQ(tags_of(R"({"type":"Hashtag","href":"https://a.example/tags/cats"})"), Names{"cats"});
