@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "base/bytes.hpp"
@@ -134,6 +135,7 @@ Task<Result<void>> Reports::tell_of(std::uint64_t id, std::string uri, std::stri
   const json::object flag =
       fediverse::make_flag(activities_.fresh_id(self, "flags", uri), self, comment, {author, uri});
   CO_TRY_VOID(co_await activities_.send(self, actor.inbox, json::serialize(flag)));
+  log_.info("report_forwarded", {{"report", std::to_string(id)}, {"about", uri}, {"to", actor.inbox}});
   co_return co_await store_.note_forwarded(id, std::move(uri));
 }
 

@@ -158,6 +158,7 @@ TEST_F(Reporting, AReportCanBeHandedOnToTheAuthorsServerWithoutSayingWhoComplain
   EXPECT_EQ(sent.front().at("object"), json::value(json::array{alice.id, post.uri}));
   EXPECT_THAT(json::serialize(sent.front()), Not(HasSubstr(server.id)));
   EXPECT_EQ(reports().front().as_object().at("forwarded"), json::value(json::array{post.uri}));
+  EXPECT_THAT(log_lines, Contains(AllOf(HasSubstr("event=report_forwarded"), HasSubstr(post.uri))));
 }
 
 // [Mastodon, FlagSerializer: the actor, and what it has of it by their ids]
