@@ -528,6 +528,21 @@ TEST_F(Relaying, AnInstanceGetsTheHashtagsThatWereSubscribedForItAndNoOthers) {
   EXPECT_EQ(sent[0].at("to"), json::value(json::array{origin + "/actor/followers"}));
 }
 
+TEST_F(Relaying, TheFollowersThatAHashtagCountsArePeople) {
+  allow("social.example");
+  add_relay(mastodon, kEverybody);
+  EXPECT_EQ(subscribe("social.example", {"cats"}).status, 200);
+  allow("misskey.example");
+  add_relay(make_application("https://misskey.example/users/relay", "https://misskey.example/inbox"),
+            kEverybody, "/tag/cats/inbox");
+  const Author node_of_others = make_node_author("https://tags.peer.example");
+  EXPECT_EQ(post_signed(follow_text(node_of_others, {tag_actor("cats")}), node_of_others).status, 200);
+  const Author fan = make_author("https://far.example/users/fan");
+  EXPECT_EQ(post_signed(follow_text(fan, {tag_actor("cats")}), fan).status, 202);
+  settle();
+  EXPECT_EQ(json::parse_object(get("/tag/cats/followers").body).value().at("totalItems"), json::value(1));
+}
+
 TEST_F(Relaying, ADeletedPostOfSeveralHashtagsIsUndoneOnce) {
   allow("social.example");
   add_relay(mastodon, kEverybody);

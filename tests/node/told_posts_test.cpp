@@ -1,5 +1,5 @@
 // Posts that are not brought by their authors: given by their URIs, or announced by groups. They are taken as
-// their own servers give them.
+// their own servers give them. And posts of authors whose servers use the node otherwise than Mastodon.
 #include <algorithm>
 #include <fmt/format.h>
 
@@ -50,6 +50,20 @@ class ToldPosts : public NodeTest {
     HttpResponse response = post_signed(text, sender);
     settle();
     return response;
+  }
+  HttpResponse ask_node(const std::string& path, const json::object& body) {
+    HttpResponse response = control(path, json::serialize(body));
+    settle();
+    return response;
+  }
+  std::vector<std::string> types_at(const std::string& inbox) {
+    std::vector<std::string> types;
+    for (const json::object& sent : internet.posted_to(inbox)) types.push_back(json::id_of(sent, "type"));
+    return types;
+  }
+  void permit(const std::string& host, bool publishes) {
+    const json::object body = {{"host", host}, {"publishes", publishes}, {"receives", false}};
+    EXPECT_EQ(ask_node("/instances/permit", body).status, 200);
   }
 };
 
@@ -499,25 +513,54 @@ TEST_F(ToldPosts, AnEditThatBringsAHashtagBackIsAskedForLaterToo) {
   EXPECT_THAT(rows("SELECT uri FROM put_off"), IsEmpty());
 }
 
+// [WordPress ActivityPub 7f32440, add_inboxes_of_relays: what is public goes to the inboxes that are typed
+// in, and nothing is asked before]
+TEST_F(ToldPosts, WhoFollowsNobodyPublishesOnceItsServerIsAllowedTo) {
+  const Author ann = make_author("https://blog.example/author/ann");
+  post = {.uri = "https://blog.example/?p=121", .author = ann.id, .tags = {"cats"}};
+  const auto article = [&](const std::string& type) {
+    json::object document = note_object(post);
+    document["type"] = "Article";
+    document["updated"] = to_rfc3339(loop.wall_now());
+    return activity(type, ann.id, json::value(document));
+  };
+  EXPECT_THAT(bring(article("Create"), ann).body, HasSubstr("takes no posts of that author's server"));
+  permit("blog.example", true);
+  EXPECT_EQ(bring(article("Create"), ann).status, 202);
+  EXPECT_THAT(history("cats"), ElementsAre(post.uri));
+  post.tags = {"dogs"};
+  EXPECT_EQ(bring(article("Update"), ann).status, 202);
+  EXPECT_THAT(history("cats"), IsEmpty());
+  EXPECT_THAT(history("dogs"), ElementsAre(post.uri));
+  EXPECT_EQ(bring(delete_text(post.uri, ann.id), ann).status, 202);
+  EXPECT_THAT(history("dogs"), IsEmpty());
+  EXPECT_THAT(rows("SELECT actor FROM links"), IsEmpty());
+  EXPECT_THAT(types_at(ann.inbox), IsEmpty());
+}
+
+// [Friendica 02379f9: user 0 follows the relay's actor, and posts go to its inbox as their authors' own]
+TEST_F(ToldPosts, AnApplicationMayFollowForPeopleWhoSendTheirPostsThemselves) {
+  Author friendica = make_author("https://friendica.example/friendica");
+  friendica.type = "Application";
+  internet.serve(friendica);
+  const json::object both = {{"host", "friendica.example"}, {"publishes", true}, {"receives", true}};
+  EXPECT_EQ(ask_node("/instances/permit", both).status, 200);
+  EXPECT_EQ(bring(follow_text(friendica, {origin + "/actor"}), friendica).status, 202);
+  EXPECT_THAT(types_at(friendica.inbox), ElementsAre("Accept", "Follow"));
+  const Author ann = make_author("https://friendica.example/profile/ann");
+  post = {.uri = "https://friendica.example/objects/1", .author = ann.id, .tags = {"cats"}};
+  json::object note = note_object(post);
+  note["interactionPolicy"] =
+      json::object{{"canQuote", json::object{{"automaticApproval", json::array{kEverybody}}}}};
+  EXPECT_EQ(bring(activity("Create", ann.id, json::value(note)), ann).status, 202);
+  EXPECT_THAT(history("cats"), ElementsAre(post.uri));
+}
+
 // Lemmy and PieFed send what is posted to a community to who follows it, and to nobody else.
 class GroupsFollowed : public ToldPosts {
  protected:
-  HttpResponse ask_node(const std::string& path, const json::object& body) {
-    HttpResponse response = control(path, json::serialize(body));
-    settle();
-    return response;
-  }
   HttpResponse follow(const std::string& uri, const std::string& tag = "birds") {
     return ask_node("/instances/follow", {{"group", uri}, {"tag", tag}});
-  }
-  std::vector<std::string> types_at(const std::string& inbox) {
-    std::vector<std::string> types;
-    for (const json::object& sent : internet.posted_to(inbox)) types.push_back(json::id_of(sent, "type"));
-    return types;
-  }
-  void permit(const std::string& host, bool publishes) {
-    const json::object body = {{"host", host}, {"publishes", publishes}, {"receives", false}};
-    EXPECT_EQ(ask_node("/instances/permit", body).status, 200);
   }
   Author birds = make_group("https://lemmy.example/c/birds");
 };
@@ -607,6 +650,36 @@ TEST_F(GroupsFollowed, BringTheirPosts) {
       {"id", ann.id + "#1"}, {"type", "Create"}, {"actor", ann.id}, {"object", note_object(post)}};
   EXPECT_EQ(bring(activity("Announce", birds.id, json::value(create)), birds).status, 202);
   EXPECT_THAT(history("birds"), ElementsAre(post.uri));
+}
+
+// [PeerTube 0c7a89a, send-announce: by the URL of the video, to who follows the channel; 0cf4d9a,
+// send-update: by the account, to the same]
+TEST_F(GroupsFollowed, MayBeChannelsOfVideos) {
+  permit("tube.example", true);
+  const Author channel = make_group("https://tube.example/video-channels/owls");
+  EXPECT_EQ(ask_node("/instances/follow", {{"group", channel.id}}).status, 200);
+  ASSERT_THAT(types_at(channel.inbox), ElementsAre("Follow"));
+  const json::object sent = internet.posted_to(channel.inbox).back();
+  EXPECT_EQ(json::id_of(sent, "actor"), origin + "/tag/owls");
+  EXPECT_EQ(bring(activity("Accept", channel.id, json::value(sent)), channel).status, 202);
+  const Author ann = make_author("https://tube.example/accounts/ann");
+  post = {.uri = "https://tube.example/videos/watch/1", .author = ann.id, .tags = {"cats"}};
+  const auto video = [&] {
+    json::object document = note_object(post);
+    document["type"] = "Video";
+    document["attributedTo"] = json::array{json::object{{"type", "Person"}, {"id", ann.id}},
+                                           json::object{{"type", "Group"}, {"id", channel.id}}};
+    document["updated"] = to_rfc3339(loop.wall_now());
+    internet.serve(post.uri, json::serialize(document));
+    return json::value(document);
+  };
+  video();
+  EXPECT_EQ(bring(activity("Announce", channel.id, post.uri), channel).status, 202);
+  EXPECT_THAT(history("cats"), ElementsAre(post.uri));
+  post.tags = {"dogs"};
+  EXPECT_EQ(bring(activity("Update", ann.id, video()), ann).status, 202);
+  EXPECT_THAT(history("cats"), IsEmpty());
+  EXPECT_THAT(history("dogs"), ElementsAre(post.uri));
 }
 
 TEST_F(GroupsFollowed, HaveAnOutboxWithWhatTheyAnnouncedMeanwhile) {
