@@ -41,6 +41,14 @@ static_assert(kNames.size() == std::variant_size_v<decltype(Activity::content)>)
 
 std::string rejected(const Error& error) { return "rejected: " + error.message; }
 
+// Whom it is for is said if that is not everybody, as is that not everybody may announce it.
+std::string described(const Note& note) {
+  constexpr std::array<const char*, 4> kFor = {"", ", unlisted", ", to followers", ", direct"};
+  return fmt::format("{} with {} hashtags{}{}", note.type, note.tags.size(),
+                     kFor.at(static_cast<std::size_t>(note.visibility)),
+                     note.may_be_announced ? "" : ", not to be announced");
+}
+
 std::string inbox(std::string_view body) {
   const Result<Activity> activity = parse_activity(body, kNow);
   if (!activity) return rejected(activity.error());
@@ -54,7 +62,7 @@ std::string inbox(std::string_view body) {
   const Note* note = nullptr;
   if (const auto* create = std::get_if<Create>(&content)) note = &create->note;
   if (const auto* update = std::get_if<Update>(&content)) note = &update->note;
-  if (note != nullptr) verdict += fmt::format(" of a {} with {} hashtags", note->type, note->tags.size());
+  if (note != nullptr) verdict += " of a " + described(*note);
   return verdict;
 }
 
@@ -90,7 +98,7 @@ std::string fetcher(std::string_view body) {
   if (is_post(*o)) {
     const Result<Note> note = parse_fetched_note(*o, kNow);
     if (!note) return rejected(note.error());
-    return fmt::format("accepted: {} with {} hashtags", note->type, note->tags.size());
+    return "accepted: " + described(*note);
   }
   if (json::find(*o, "publicKeyPem") != nullptr) {
     const Result<KeyDocument> key = parse_key_document(body, id);
