@@ -58,7 +58,7 @@ Task<HttpResponse> Control::answer(HttpRequest request, administrators::Administ
   Reply reply;
   const bool is_look = route->looks != nullptr && route->looks(wish.body);
   if (has_body && !is_look) {
-    reply = co_await change(&route->handler, std::move(wish), path);
+    reply = co_await change(route, std::move(wish), path);
   } else {
     reply = co_await route->handler(std::move(wish));
   }
@@ -66,13 +66,17 @@ Task<HttpResponse> Control::answer(HttpRequest request, administrators::Administ
   co_return json_response(*reply);
 }
 
-Task<Reply> Control::change(const Routes::Handler* handler, Request request, std::string path) {
+Task<Reply> Control::change(const Routes::Route* route, Request request, std::string path) {
   administrators::Change change{.at = {},
                                 .who = request.who.name,
                                 .does = std::move(path),
                                 .about = summary_of(request.body),
                                 .outcome = {}};
-  Reply reply = co_await (*handler)(std::move(request));
+  if (route->is_long) {
+    change.outcome = "begun";
+    co_await changes_.note(change);
+  }
+  Reply reply = co_await route->handler(std::move(request));
   change.outcome = outcome_of(reply);
   co_await changes_.note(std::move(change));
   co_return reply;

@@ -15,7 +15,7 @@
 //   change_control.hpp        who asks, and who changed what
 //
 // Whose role is not enough gets kDenied. Everything else that is to change something is noted
-// (administrators/changes.hpp), whether it succeeds or not.
+// (administrators/changes.hpp), whether it succeeds or not; what may take long also when it begins.
 #pragma once
 
 #include <initializer_list>
@@ -34,7 +34,7 @@ class Control {
   [[nodiscard]] Task<HttpResponse> answer(HttpRequest request, administrators::Administrator who);
 
  private:
-  Task<Reply> change(const Routes::Handler* handler, Request request, std::string path);
+  Task<Reply> change(const Routes::Route* route, Request request, std::string path);
 
   Routes routes_;
   administrators::Changes& changes_;

@@ -25,7 +25,7 @@ std::string name_on_page(const std::string& who) {
 
 void NodeControl::add_routes(Routes& routes) {
   routes.get("/status", [this](const Request&) { return replied(actions_.status()); });
-  routes.post("/leave", [this](const Request&) { return leave(); });
+  routes.post_long("/leave", [this](const Request&) { return leave(); });
   routes.post("/login", [this](const Request& request) { return replied(log_in(request)); });
   routes.post("/logout", [this](const Request& request) { return replied(log_out(request.body)); });
   routes.get("/move", [this](const Request&) { return replied(describe_move()); });

@@ -37,6 +37,7 @@ class Routes {
     Handler handler;
     Role least;              // what who asks must have
     IsLook looks = nullptr;  // null: never
+    bool is_long = false;    // may take minutes or hours
   };
 
   // Sees something, and changes nothing.
@@ -46,6 +47,10 @@ class Routes {
   // Changes something, unless `looks` says that it does not.
   void post(std::string path, Handler handler, Role least = Role::kAll, IsLook looks = nullptr) {
     add("POST", std::move(path), {std::move(handler), least, looks});
+  }
+  // The same of what may take so long that others ask meanwhile who began it.
+  void post_long(std::string path, Handler handler) {
+    add("POST", std::move(path), {std::move(handler), Role::kAll, nullptr, true});
   }
   // Nothing if nobody answers it.
   [[nodiscard]] const Route* find(const std::string& method, const std::string& path) const;

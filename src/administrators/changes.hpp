@@ -18,7 +18,7 @@ struct Change {
   std::string who;      // an administrator's name, "local socket" or "SIGHUP"
   std::string does;     // the control request: "/blocks/add"
   std::string about;    // what it said, one line
-  std::string outcome;  // "done", or why not
+  std::string outcome;  // "done", or why not; of what takes long there is another before, "begun"
 
   friend bool operator==(const Change&, const Change&) = default;
 };
@@ -38,7 +38,7 @@ class Changes {
 
   Changes(ChangeStore& store, const Clock& clock, Log& log) : store_(store), clock_(clock), log_(log) {}
 
-  // `change.at` is filled in. It has happened: if it cannot be kept, the log says so, and has it.
+  // `change.at` is filled in. It has happened, or begun: if it cannot be kept, the log says so, and has it.
   [[nodiscard]] Task<void> note(Change change);
   [[nodiscard]] Task<Result<std::vector<Change>>> latest(std::size_t limit) { return store_.changes(limit); }
 

@@ -207,14 +207,17 @@ Task<Result<std::optional<WallTime>>> SqliteReportStore::oldest_open() {
 
 // --- changes -----------------------------------------------------------------------------------------------
 
+Result<void> add_change(Connection& db, const Change& change, std::size_t kept) {
+  TRY_VOID(db.run("INSERT INTO changes(at, who, does, about, outcome) VALUES(?, ?, ?, ?, ?)", change.at,
+                  change.who, change.does, change.about, change.outcome));
+  TRY_VOID(db.run(
+      "DELETE FROM changes WHERE id <= (SELECT id FROM changes ORDER BY id DESC LIMIT 1 OFFSET ?)", kept));
+  return {};
+}
+
 Task<Result<void>> SqliteChangeStore::add_change(Change change, std::size_t kept) {
-  return database_.write([c = std::move(change), kept](Connection& db) -> Result<void> {
-    TRY_VOID(db.run("INSERT INTO changes(at, who, does, about, outcome) VALUES(?, ?, ?, ?, ?)", c.at, c.who,
-                    c.does, c.about, c.outcome));
-    TRY_VOID(db.run(
-        "DELETE FROM changes WHERE id <= (SELECT id FROM changes ORDER BY id DESC LIMIT 1 OFFSET ?)", kept));
-    return {};
-  });
+  return database_.write(
+      [change = std::move(change), kept](Connection& db) { return db::add_change(db, change, kept); });
 }
 
 Task<Result<std::vector<Change>>> SqliteChangeStore::changes(std::size_t limit) {

@@ -46,6 +46,9 @@ class SqliteReportStore final : public reports::ReportStore {
   sql::Database& database_;
 };
 
+// Only the last `kept` stay.
+Result<void> add_change(sql::Connection& db, const administrators::Change& change, std::size_t kept);
+
 class SqliteChangeStore final : public administrators::ChangeStore {
  public:
   // The database must outlive it.

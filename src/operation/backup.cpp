@@ -10,14 +10,20 @@
 #include <sys/sendfile.h>
 #include <unistd.h>
 
+#include "administrators/administrator.hpp"
+#include "base/bytes.hpp"
+#include "base/printable.hpp"
+#include "cli/exit.hpp"
 #include "client/ask.hpp"
 #include "config/config.hpp"
 #include "crypto/key.hpp"
+#include "db/moderation_store.hpp"
 #include "db/new_name.hpp"
 #include "db/schema.hpp"
 #include "http/url.hpp"
 #include "machine/checks.hpp"
 #include "machine/owner.hpp"
+#include "net/system_clock.hpp"
 #include "operation/commands.hpp"
 #include "sql/connection.hpp"
 
@@ -353,6 +359,20 @@ Result<void> ask_owners_again(const std::filesystem::path& copy) {
   return {};
 }
 
+// What was changed since the copy, this undoes.
+Result<void> note_restore(const std::filesystem::path& copy, const std::string& file) {
+  TRY(sql::Connection opened, sql::Connection::open(copy));
+  TRY(const std::set<std::string> tables, tables_of(opened));
+  if (!tables.contains("changes")) return {};  // of a version that noted nothing
+  return db::add_change(opened,
+                        {.at = net::system_wall_now(),
+                         .who = administrators::local_socket(cli::user_name()).name,
+                         .does = "/restore",
+                         .about = is_utf8(file) ? printable("file=" + file) : "",
+                         .outcome = "done"},
+                        administrators::Changes::kKept);
+}
+
 // Makes a folder, which goes again if nothing has come into it.
 class Folder {
  public:
@@ -408,6 +428,7 @@ Result<json::object> restore_from(const BackupOptions& options) {
             "away, with its -wal",
             database.string(), config.moved_from)));
   if (const Result<void> asks = ask_owners_again(fresh); !asks) return undo(asks.error());
+  if (const Result<void> noted = note_restore(fresh, options.file); !noted) return undo(noted.error());
   if (const Result<void> written = sql::sync(fresh); !written) return undo(written.error());
   const Result<std::filesystem::path> aside = put_in_place(fresh, database, std::move(former));
   if (!aside) return undo(aside.error());

@@ -762,8 +762,10 @@ def backup(network):
         check("a whole one is restored", done.returncode == 0, done.stderr)
         with sqlite3.connect(database) as restored:
             settled = restored.execute("SELECT tag FROM subscriptions WHERE accepted = 1").fetchall()
+            changes = restored.execute("SELECT who, does, about, outcome FROM changes ORDER BY id DESC").fetchall()
         restored.close()
         check("owners are asked again for what they took since", not settled, settled)
+        check("who restored it is noted", changes[0][0].startswith("local socket") and changes[0][1:] == ("/restore", f"file={file}", "done") and "/subscribe" in [does for _, does, _, _ in changes], changes)
         check("it says where the former is", re.search(rf"{database}\.before-restore\S*: remove it", done.stdout), done.stdout)
         for name, spoil, why in [("bare", "DROP TABLE posts", "lacks the table posts"), ("keyless", "DELETE FROM meta WHERE name = 'key'", "no key"),
                                  ("garbage", "UPDATE meta SET value = CAST('garbage' AS BLOB) WHERE name = 'key'", "PEM")]:

@@ -72,6 +72,24 @@ TEST_F(AdministratorsTest, WhatWasChangedIsStillKnownAfterARestart) {
   EXPECT_THAT(changes(), ElementsAre("local socket /subscribe: done"));
 }
 
+// It takes up to an hour a place, and the node may be killed meanwhile.
+TEST_F(AdministratorsTest, WhoHasTheNodeLeaveIsKnownBeforeItHasLeft) {
+  HttpRequest request;
+  request.method = "POST";
+  request.target = "/leave";
+  request.body = "{}";
+  TaskGroup tasks(loop.executor(kOwner));
+  tasks.spawn("leave", [](Node* asked, HttpRequest leave) -> Task<void> {
+    (void)co_await asked->control(std::move(leave));
+  }(node.get(), std::move(request)));
+  settle(std::chrono::milliseconds(100));
+  ASSERT_EQ(tasks.size(), 1U) << "it is leaving";
+  EXPECT_THAT(changes(), ElementsAre("local socket /leave: begun"));
+  settle(std::chrono::minutes(5));
+  EXPECT_EQ(tasks.size(), 0U);
+  EXPECT_THAT(changes(), ElementsAre("local socket /leave: done", "local socket /leave: begun"));
+}
+
 TEST_F(AdministratorsTest, LongRequestsAreNotedInPart) {
   control("/blocks/import",
           json::serialize(json::object{{"source", "s"}, {"text", std::string(10'000, '\xc3')}}));

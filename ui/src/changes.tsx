@@ -29,7 +29,7 @@ export function ChangesPanel() {
           { head: "Who", cell: (row) => row.who },
           { head: "What", cell: (row) => row.does.slice(1) },
           { head: "About", cell: (row) => <bdi class="words">{row.about}</bdi> },
-          { head: "Outcome", cell: (row) => <bdi class={row.outcome.startsWith("done") ? "words" : "words bad"}>{row.outcome}</bdi> },
+          { head: "Outcome", cell: (row) => <bdi class={/^(done|begun)/.test(row.outcome) ? "words" : "words bad"}>{row.outcome}</bdi> },
         ]}
       />
     </>
