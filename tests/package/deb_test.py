@@ -90,19 +90,34 @@ class Machine:
         return found + users
 
 
+def sources_before(folder):
+    """As they were before the scripts of the package were changed last, so that an upgrade goes from other ones to these."""
+    changed = run("git", "-C", ROOT, "log", "-1", "--format=%H", "--", "packaging/debian").stdout.strip() if shutil.which("git") else ""
+    packed = subprocess.run(["git", "-C", ROOT, "archive", f"{changed}^"], capture_output=True, timeout=60) if changed else None
+    if not packed or packed.returncode != 0:
+        print("skipped: without git's history the version before is this one under another number")
+        return ROOT
+    folder.mkdir()
+    subprocess.run(["tar", "-C", folder, "-x"], input=packed.stdout, check=True)
+    return folder
+
+
 def packages(folder):
-    """The version before, by its number, and this one; each built twice."""
+    """The version before, with this program, and this one; each built twice."""
     built = []
-    for version in [["--version", "0.0.9"], []]:
-        first, again = (run(ROOT / "tools/deb", *version, "--into", folder / name) for name in ["first", "again"])
+    for sources, version in [(sources_before(folder / "before"), ["--version", "0.0.9"]), (ROOT, [])]:
+        first, again = (run(sources / "tools/deb", *version, "--binary", ROOT / "build/release/tagring", "--into", folder / name) for name in ["first", "again"])
         if not check("the package is built", first.returncode == again.returncode == 0, first.stderr + again.stderr):
             return None
         paths = [Path(done.stdout.strip()) for done in [first, again]]
         check("the same bytes each time", *[len({hashlib.sha256(path.read_bytes()).hexdigest() for path in paths}) == 1])
         built.append(paths[0])
+    scripts = [{name: run("dpkg-deb", "--info", package, name).stdout for name in SCRIPTS} for package in built]
+    check("the one before has other scripts, where there is git", scripts[0] != scripts[1] or not (folder / "before").exists(), scripts)
     return built
 
 
+SCRIPTS = ["postinst", "prerm", "postrm", "templates"]
 UNITS = ["tagring.service", "tagring-core@.service", "tagring-front@.service"]
 SOCKET = "tagring.socket"
 
@@ -190,7 +205,9 @@ def documents_lead_somewhere(machine):
 
 def purge_asks(machine, package):
     """With dpkg alone, which asks nothing before the package is there, unlike apt where it has apt-utils."""
-    for what, answer, is_kept in [("without an answer", None, True), ("when the answer is no", "false", True), ("when the answer is yes", "true", False)]:
+    question = "Remove the data of the node, and its key, too?"
+    for what, answer, typed, is_kept in [("without an answer", None, None, True), ("when the answer is no", "false", None, True), ("when the answer is yes", "true", None, False),
+                                         ("when somebody types no", None, "no\n", True), ("when somebody types yes", None, "yes\n", False)]:
         done = machine.run("dpkg", "-i", f"/tmp/{package.name}")
         check("dpkg installs it", done.returncode == 0, done.stderr)
         check("and it says what comes next", "systemctl enable --now tagring.socket tagring" in done.stderr, done.stderr)
@@ -198,7 +215,9 @@ def purge_asks(machine, package):
         database.write_text("the key")
         if answer:
             machine.run("debconf-set-selections", input=f"tagring tagring/purge-data boolean {answer}\n")
-        done = machine.run("dpkg", "--purge", "tagring")
+        how = ["env", "DEBIAN_FRONTEND=teletype"] if typed else []
+        done = machine.run(*how, "dpkg", "--purge", "tagring", input=typed)
+        check(f"a purge {what} asks {'once' if typed else 'nobody'}", done.stdout.count(question) == bool(typed), done.stdout)
         check(f"a purge {what} {'keeps' if is_kept else 'removes'} the data", done.returncode == 0 and database.exists() == is_kept, done.stderr)
         check(f"a purge {what}: the user that they belong to", ("tagring:" in machine.path("/etc/passwd").read_text()) == is_kept)
         check(f"a purge {what} says so", ("/var/lib/tagring was kept" in done.stderr) == is_kept, done.stderr)
