@@ -319,7 +319,8 @@ def main():
         builds = [("threads", ["all_tests", "tagring"], lambda: list(threads_suites())),
                   ("debug", ["sim_test", "ring_sim_test"], lambda: list(unit_suites("debug", " (sanitized)", ["sim", "ring_sim"], limit=5400)))]
     else:
-        (ROOT / "build" / "interop.json").unlink(missing_ok=True)  # the suites of tests/interop write it
+        for written in ["interop.json", "package.json"]:  # by suites, whose last run is not this one's
+            (ROOT / "build" / written).unlink(missing_ok=True)
         fuzz = python("fuzz corpora", "tools/fuzz.py", "--corpora", needs="debug")
         builds = [("release", ["all_tests"], lambda: list(unit_suites("release", "", unit_names("release")))),
                   ("debug", ["all_tests", "fuzz_targets"], lambda: [*sanitized(), fuzz])]
