@@ -11,18 +11,6 @@ namespace tagring::admin {
 using administrators::Administrator;
 using administrators::Logins;
 
-namespace {
-
-// What somebody changes on the page is noted under the name by which they were known when they asked for the
-// way in: "anna" for "local socket (anna)". Who has none there, is "login".
-std::string name_on_page(const std::string& who) {
-  const std::size_t open = who.find('(');
-  const std::string name = open == std::string::npos ? who : who.substr(open + 1, who.rfind(')') - open - 1);
-  return administrators::is_name(name) ? name : "login";
-}
-
-}  // namespace
-
 void NodeControl::add_routes(Routes& routes) {
   routes.get("/status", [this](const Request&) { return replied(actions_.status()); });
   routes.post_long("/leave", [this](const Request&) { return leave(); });
@@ -44,15 +32,15 @@ Task<Reply> NodeControl::leave() {
 
 Reply NodeControl::log_in(const Request& request) {
   const json::object& body = request.body;
-  const std::string name = json::get_string(body, "name").value_or(name_on_page(request.who.name));
+  const std::optional<std::string> name = json::get_string(body, "name");
   const auto role = administrators::role_from(json::get_string(body, "role").value_or("all"));
-  if (!administrators::is_name(name))
+  if (name && !administrators::is_name(*name))
     return fail(ErrorCode::kInvalid,
-                "'" + name +
+                "'" + *name +
                     "' cannot be a name: 1 to 32 letters, digits, '.', '-' and '_' of ASCII, and neither "
                     "token nor SIGHUP");
   if (!role) return fail(ErrorCode::kInvalid, "'role' must be look, moderate or all");
-  const Administrator who{name, *role};
+  const Administrator who{administrators::name_on_page(request.who, name), *role};
   // Behind '#', where it stays in the browser and gets into no log.
   return json::object{{"url", identity_.origin() + "/admin#" + logins_.open(who)},
                       {"seconds", std::chrono::floor<std::chrono::seconds>(Logins::kLifetime).count()},

@@ -48,6 +48,8 @@ Result<Token> parse_line(const std::vector<std::string_view>& words) {
   return token;
 }
 
+constexpr std::string_view kLocal = "local socket";
+
 }  // namespace
 
 std::optional<Role> role_from(std::string_view name) {
@@ -67,8 +69,21 @@ bool is_name(std::string_view name) {
 }
 
 Administrator local_socket(std::string_view user) {
-  if (!is_name(user)) return {"local socket", Role::kAll};
-  return {fmt::format("local socket ({})", user), Role::kAll};
+  if (!is_name(user)) return {std::string(kLocal), Role::kAll};
+  return {fmt::format("{} ({})", kLocal, user), Role::kAll};
+}
+
+std::string name_on_page(const Administrator& asker, const std::optional<std::string>& given) {
+  constexpr std::string_view kBy = "by ";
+  const std::string_view who = asker.name;
+  const std::size_t open = who.find(" (");
+  const std::string_view own = who.substr(0, open);
+  std::string_view answers = own;  // for it: who is named between parentheses
+  if (open != std::string_view::npos) answers = who.substr(open + 2, who.size() - open - 3);
+  if (answers.starts_with(kBy)) answers.remove_prefix(kBy.size());
+  if (own == kLocal) return given.value_or(is_name(answers) ? std::string(answers) : "login");
+  if (is_name(own) && given.value_or(std::string(own)) == own) return asker.name;
+  return fmt::format("{} (by {})", given.value_or("login"), answers);
 }
 
 Result<std::vector<Token>> parse_tokens(std::string_view text) {

@@ -37,6 +37,11 @@ Administrator local_socket(std::string_view user);
 // The header field in which they do.
 inline constexpr std::string_view kUserField = "Tagring-User";
 
+// Under which name is noted what is changed in a session that `asker` opens. Who is at the machine says of
+// whom it is, and nobody else may pass for another: "bob (by anna)", also of what such a session opens.
+// Without `given` it is of those who ask; who has no name is "login".
+std::string name_on_page(const Administrator& asker, const std::optional<std::string>& given);
+
 // An administrator and the secret by which others know it is them.
 struct Token {
   Administrator who;

@@ -29,8 +29,10 @@ std::optional<Administrator> Logins::whose(std::string_view secret) const {
 }
 
 std::size_t Logins::close(std::string_view name) {
-  return std::erase_if(sessions_,
-                       [name](const Session& session) { return name.empty() || session.who.name == name; });
+  return std::erase_if(sessions_, [name](const Session& session) {
+    const std::string_view whose = session.who.name;
+    return name.empty() || whose.substr(0, whose.find(" (")) == name;
+  });
 }
 
 }  // namespace tagring::administrators

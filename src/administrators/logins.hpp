@@ -23,7 +23,7 @@ class Logins {
   // The secret of a new session; only its hash is kept.
   [[nodiscard]] std::string open(Administrator who);
   [[nodiscard]] std::optional<Administrator> whose(std::string_view secret) const;
-  // Ends those of that name, or all if it is empty; how many.
+  // Ends those of that name, whoever opened them, or all if it is empty; how many.
   std::size_t close(std::string_view name);
 
  private:

@@ -152,6 +152,34 @@ TEST_F(AdministratorsTest, WhoGivesNoNameIsCalledAsTheyWereWhenTheyAsked) {
   EXPECT_EQ(as(administrator, "/self").status, 200) << "nobody's session was ended";
 }
 
+// Who was let in from outside could have what they did noted as another's.
+TEST_F(AdministratorsTest, NobodyFromOutsidePassesForAnother) {
+  const auto opened = [this](const std::string& secret, const std::string& body) {
+    const HttpResponse response = as(secret, "/login", body);
+    EXPECT_EQ(response.status, 200) << response.body;
+    const json::object answer = *json::parse_object(response.body);
+    const std::string url = json::text_of(answer, "url");
+    return std::pair(json::text_of(answer, "name"), url.substr(url.find('#') + 1));
+  };
+  config::Config named = config();
+  named.admin_tokens = {{{"token", administrators::Role::kAll}, "correct-horse-battery"}};
+  start(named);
+  settle();
+  const std::string anna = log_in("anna", "all");
+  EXPECT_EQ(opened(anna, R"({"name":"anna"})").first, "anna");
+  const auto [name, bob] = opened(anna, R"({"name":"bob"})");
+  EXPECT_EQ(name, "bob (by anna)");
+  EXPECT_EQ(as(bob, "/subscribe", subscribe).status, 200);
+  EXPECT_EQ(changes().front(), "bob (by anna) /subscribe: done");
+  EXPECT_EQ(opened(bob, "{}").first, "bob (by anna)");
+  EXPECT_EQ(opened(bob, R"({"name":"eve"})").first, "eve (by anna)") << "whose doing it is";
+  EXPECT_EQ(opened(bob, R"({"name":"anna"})").first, "anna (by anna)") << "bob may be somebody else";
+  EXPECT_EQ(opened("correct-horse-battery", "{}").first, "login (by token)");
+  EXPECT_EQ(opened("correct-horse-battery", R"({"name":"bob"})").first, "bob (by token)");
+  EXPECT_EQ(control("/logout", R"({"name":"bob"})").body, R"({"closed":3})");
+  EXPECT_EQ(as(bob, "/self").status, 401);
+}
+
 TEST_F(AdministratorsTest, TheSessionsOfOneNameCanBeEnded) {
   const std::string lotte = log_in("lotte", "look");
   const std::string anna = log_in("anna", "all");
