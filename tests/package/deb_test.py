@@ -17,6 +17,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "app"))
+from terminal import on_terminal  # noqa: E402
 from upgrade_test import POSTS, migrations, write_version_1  # noqa: E402
 
 BASE = ROOT / "build" / "package" / "debian12.tar"
@@ -193,6 +194,14 @@ def is_installed_well(machine):
     check("without a configuration it says what to do", unset.returncode == 1 and "tagring setup" in unset.stdout, unset.stdout + unset.stderr)
 
 
+def zsh_completes(machine):
+    done = machine.apt("install", "zsh")
+    check("zsh is installed", done.returncode == 0, done.stdout[-1000:] + done.stderr[-1000:])
+    _, seen = on_terminal("timeout", "--foreground", "60", "chroot", machine.folder, "zsh", "-f", TERM="dumb",
+                          typed="autoload -U compinit && compinit -u -D\ntagring instance al\t\nexit\n")
+    check("zsh completes the first time that somebody asks", "tagring instance allow" in seen, seen)
+
+
 def documents_lead_somewhere(machine):
     folder = machine.path("/usr/share/doc/tagring")
     links = [(document, link) for document in folder.rglob("*.md") for link in re.findall(r"\]\(([^)#\s]+)", document.read_text()) if "://" not in link]
@@ -286,7 +295,7 @@ def set_up(machine):
 
 
 class Running:
-    """The command of the unit, as its user, told by systemd's means that it is ready."""
+    """The command of the unit, as its user, told by systemd's means that it is ready, and twice that it is well."""
 
     def __init__(self, machine):
         self.machine = machine
@@ -294,18 +303,20 @@ class Running:
     def __enter__(self):
         unit = self.machine.path("/lib/systemd/system/tagring.service").read_text()
         self.command = re.search(r"^ExecStart=(.*)$", unit, re.M)[1].split()
-        told = self.machine.path("/var/lib/tagring/notify")
-        told.unlink(missing_ok=True)
+        path = self.machine.path("/var/lib/tagring/notify")
+        path.unlink(missing_ok=True)
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as notify:
-            notify.bind(str(told))
-            told.chmod(0o777)
+            notify.bind(str(path))
+            path.chmod(0o777)
             notify.settimeout(60)
             self.process = subprocess.Popen(["/usr/sbin/chroot", "--userspec=tagring:tagring", self.machine.folder, *self.command], stdout=subprocess.DEVNULL,
-                                            stderr=subprocess.PIPE, text=True, env={"PATH": "/usr/bin:/bin", "NOTIFY_SOCKET": "/var/lib/tagring/notify"})
+                                            stderr=subprocess.PIPE, text=True, env={"PATH": "/usr/bin:/bin", "NOTIFY_SOCKET": "/var/lib/tagring/notify", "WATCHDOG_USEC": "3000000"})
+            told = []
+            deadline = time.monotonic() + 60  # of an upgrade of the database, too
             try:
-                self.state = notify.recv(1000).decode()
-                while self.state.startswith("EXTEND_TIMEOUT"):  # it upgrades its database
-                    self.state = notify.recv(1000).decode()
+                while time.monotonic() < deadline and not ("READY=1" in told and told.count("WATCHDOG=1") > 1):
+                    told += notify.recv(1000).decode().splitlines()
+                self.state = "\n".join(told)
             except TimeoutError:
                 self.process.kill()
                 self.state = self.process.communicate()[1][-2000:]
@@ -318,6 +329,9 @@ class Running:
 
     def is_ready(self):
         return "READY=1" in self.state.splitlines()
+
+    def is_watched(self):
+        return self.state.splitlines().count("WATCHDOG=1") > 1
 
     def ask(self, *arguments):
         done = self.machine.run("tagring", *arguments, "--json")
@@ -335,6 +349,7 @@ def start_and_subscribe(machine):
     with Running(machine) as node:
         if not check("the unit's command runs as its user, and says that it is ready", node.is_ready(), node.state):
             return
+        check("the watchdog hears that it is well", node.is_watched(), node.state)
         check("--config is found by itself", node.ask("subscribe", "hedgehog").get("subscribed") == ["hedgehog"])
         stranger = machine.run("tagring", "status", user="nobody:nogroup")
         check("others are told why they may not", stranger.returncode == 1 and "sudo tagring" in stranger.stderr and "setup" not in stranger.stderr, stranger.stderr)
@@ -447,6 +462,7 @@ def main():
                 check("apt upgrades it", done.returncode == 0, done.stderr[-2000:])
                 figures["upgrade_ok"] = keeps_what_it_had(machine, configuration) and is_upgraded(machine, older) and done.returncode == 0
                 is_enabled(machine)
+                zsh_completes(machine)
                 machine.run("debconf-set-selections", input="tagring tagring/purge-data boolean true\n")
                 done = machine.apt("remove", "tagring", has_proc=True)  # which has systemctl take back its links
                 check("a removal keeps the data", done.returncode == 0 and machine.path("/var/lib/tagring/tagring.db").exists(), done.stderr)
