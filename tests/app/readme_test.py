@@ -1,5 +1,5 @@
 """The commands of README.md, as they stand there, in a network as `make run` starts it. Those that cannot be run here are named, with the
-reason."""
+reason. Those that README.md and docs/ only name are there, with their options."""
 
 import json
 import os
@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -23,6 +24,12 @@ ELSEWHERE = {
     "tagring instance follow": "needs a Lemmy; tests/node/told_posts_test.cpp",
     "tagring fasp register": "needs a Mastodon that knows FASPs; tests/interop/fasp_check.mjs",
     "tagring block import": "the list is the reader's own; tests/node/moderation_test.cpp",
+}
+# What stands in docs/ like a command, and is none.
+NO_COMMANDS = {
+    **dict.fromkeys(["receipt", "head", "take-down", "overload"], "the first line of what is signed"),
+    "is in use by another process": "a message",
+    "sim bound": "of an older commit, which is named there",
 }
 # What waits for something that takes a while elsewhere in the network.
 EVENTUAL = ("tagring query", "tagring feed", "tagring owners", "tagring status", "tagring instance subscribe", "tagring instance replay", "tagring takedown")
@@ -41,6 +48,41 @@ def commands():
     text = (ROOT / "README.md").read_text()
     lines = [line[4:] for line in text.splitlines() if line.startswith("    ") and not line.startswith("     ")]
     return [re.sub(r"\s{2,}# .*$|\s+# .*$", "", line).strip() for line in lines]
+
+
+def named_in(text):
+    """What stands behind "tagring" in code between words, and on lines of code."""
+    text = re.sub(r"(?ms)^ *```.*?^ *```", "", text)
+    lines = re.findall(r"(?m)^ {4,}(?:sudo )?tagring ([^#|;&>\n]*)", text)
+    return [" ".join(command.split()) for command in lines + re.findall(r"`(?:sudo )?tagring ([^`#|;&>]+)", re.sub(r"(?m)^ {4,}.*$", "", text))]
+
+
+@cache
+def commands_and_options(binary, words):
+    text = subprocess.run([binary, *words, "--help"], capture_output=True, text=True, check=True).stdout
+    commands = text.partition("\nSubcommands:\n")[2]
+    return set(re.findall(r"(?m)^  ([\w-]+)(?: |$)", commands)), set(re.findall(r"(?<![\w-])--?[\w-]+", text))
+
+
+def unknown_in(binary, command):
+    """Words of it that the program does not know: commands and options."""
+    words, rest = (), command.split()
+    while rest and rest[0] in commands_and_options(binary, words)[0]:
+        words += (rest.pop(0),)
+    commands, options = commands_and_options(binary, words)
+    unknown = rest[:1] if commands and rest and not rest[0].startswith("-") else []
+    return unknown + [word for word in (word.lstrip("[").partition("=")[0].rstrip("],.") for word in rest) if re.match(r"--?\w", word) and word not in options]
+
+
+def named_commands_exist(binary):
+    named = {(document.name, command) for document in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")] for command in named_in(document.read_text())}
+    check("commands are named", len(named) > 100, len(named))
+    check("and what is none stands there", not (gone := set(NO_COMMANDS) - {command for _, command in named}), gone)
+    for name, command in sorted(named):
+        unknown = unknown_in(binary, command) if command not in NO_COMMANDS else []
+        check(f"{name}: tagring {command}", not unknown, unknown)
+    for command, unknown in [("bakcup FILE", ["bakcup"]), ("instance lst", ["lst"]), ("backup FILE --jsn", ["--jsn"]), ("backup FILE --json", []), ("upgrade [--dryrun]", ["--dryrun"])]:
+        check(f"of {command} it is seen", unknown_in(binary, command) == unknown, unknown_in(binary, command))
 
 
 class Reader:
@@ -100,6 +142,7 @@ def main():
         check(f"{start} is run where it is said to be", "deb_test.py" not in reason or f'readme("{start}")' in of_debian)
     unused = set(ELSEWHERE)
     with Network(ROOT / "run" / "readme_test", nodes=8) as network, tempfile.TemporaryDirectory() as folder:
+        named_commands_exist(network.binary)
         for i in range(8):
             network.start_node(i)
         network.start_origins(5)
