@@ -114,7 +114,8 @@ constexpr std::array kOfFront = {
 };
 constexpr std::array kOfRing = {
     Metric{"ring_member", "gauge", "member", "1 if all of the node's places on the ring are taken"},
-    Metric{"ring_serving", "gauge", "serving", "1 if these have what they own, and others reach them"},
+    Metric{"ring_serving", "gauge", "serving",
+           "1 if these have what they own, and others reach them; a node alone serves"},
     Metric{"ring_share", "gauge", "share", "Of the ring that the node owns, 0 to 1"},
     Metric{"ring_vservers", "gauge", "vservers", "Places that the node has"},
     Metric{"ring_size", "gauge", "estimated_vservers", "Places of all nodes, estimated"},
