@@ -16,6 +16,7 @@ import ssl
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import urllib.error
 import urllib.request
@@ -404,6 +405,30 @@ class Held:
                 "a page through a proxy": (self.ask(inside, "--unix-socket", self.path, "-H", f"Host: {node_host(1)}:{self.network.port}"), "200")}
 
 
+class Asking:
+    """Somebody who asks again and again, on a new connection each time; and what did not come of it."""
+
+    def __init__(self, held):
+        self.held, self.over, self.answered, self.failed = held, threading.Event(), 0, []
+
+    def __enter__(self):
+        self.thread = threading.Thread(target=self.ask)
+        self.thread.start()
+        return self
+
+    def ask(self):
+        while not self.over.is_set():
+            process = self.held.ask("/livez")
+            status, errors = process.communicate(timeout=60)
+            self.answered += status == "200"
+            if status != "200":
+                self.failed.append((status, errors))
+
+    def __exit__(self, *_):
+        self.over.set()
+        self.thread.join()
+
+
 def restarts_refuse_nobody(network):
     network.stop_node(1)
     text = network.config_file(1).read_text()
@@ -424,6 +449,18 @@ def restarts_refuse_nobody(network):
             node.send_signal(signal.SIGTERM)
             node.communicate(timeout=60)
             check("the socket of the proxy stays", held.path.exists())
+        with Asking(held) as asking:
+            for _ in range(3):
+                node = held.start()
+                node.stdout.readline()
+                time.sleep(1)  # so that it is asked before it stops
+                node.send_signal(signal.SIGTERM)
+                node.communicate(timeout=60)
+            node = held.start()
+            node.stdout.readline()
+        check("nor anybody who asks while it stops and starts", not asking.failed and asking.answered > 3, (asking.answered, asking.failed))
+        node.send_signal(signal.SIGTERM)
+        node.communicate(timeout=60)
         with socket.socket() as other:
             other.bind((network.node_address(1), 0))
             other.listen(8)
