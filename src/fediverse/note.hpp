@@ -71,8 +71,7 @@ bool is_post(const json::object& o);
 //
 // `published` is `now` where it is missing, unreadable or more than five minutes ahead, so that no post
 // stands before all others for ever. Of `tag`, everything that is not a Hashtag with a name (or an href that
-// tells it) is passed over, as are names that are no hashtags; where it is one object, its members "0", "1"
-// and so on count as well. A hashtag whose URI (hashtag/uri.hpp) stands
+// tells it) is passed over, as are names that are no hashtags. A hashtag whose URI (hashtag/uri.hpp) stands
 // in `to`, `cc` or `audience` counts as if the post carried it. Of more than tags_max the first count.
 Result<Note> parse_note(const json::object& o, const std::string& actor, WallTime now,
                         const ParseLimits& limits);
