@@ -560,13 +560,6 @@ TEST_F(ReadingBesideAFlood, WhatSomebodyAsksForBehindMuchElseIsThereInTimeForWho
   expect_found("home", searched(kLists - 1), kOfList);
 }
 
-TEST_F(ReadingBesideAFlood, WhoseTimeIsOverTakesNothingOutOfTheLinesOfOthers) {
-  flood(15);
-  manager.count(budget::Resource::kDatabase, budget::Spender{"home", ""}, 1'000'000'000);
-  search("home", searched(1));
-  expect_found("flood", searched(1), kOfList);
-}
-
 TEST_F(Reading, WhoAsksForDaysIsAnsweredHoweverManyOthersAsk) {
   database_pause = std::chrono::seconds(1);
   std::vector<int> statuses;
