@@ -441,20 +441,20 @@ TEST_F(NoSharedInbox, AnUndoThatWaitsForWhoLeavesGoesToAnother) {
   const std::string uri = next_post();
   enter(uri);
   ASSERT_THAT(got(uri), SizeIs(1));
+  const std::string told = got(uri).front();
   each(503);
+  enter(next_post());  // is tried at each of them, so that they are known to fail
+  loop.run_for(std::chrono::seconds(10));
   enter(uri, "cats"_tag, Op::kRemove);
   loop.run_for(std::chrono::seconds(2));
-  std::string told;
-  for (const std::string& person : people) {
-    if (!web.posted_to(person + "/inbox").empty()) told = person;
-  }
-  ASSERT_EQ(web.posted_to(told + "/inbox").back().at("type"), "Undo");
   followers.remove("cats"_tag, told);
   web.statuses.clear();
   web.calls.clear();
   loop.run_for(std::chrono::hours(1));
-  ASSERT_THAT(web.calls, SizeIs(1));
-  EXPECT_THAT(web.calls.front().body, testing::HasSubstr("Undo"));
+  const auto is_undo = [&](const HttpCall& call) {
+    return call.body.contains("\"Undo\"") && call.body.contains(uri);
+  };
+  EXPECT_GE(std::ranges::count_if(web.calls, is_undo), 1);
 }
 
 TEST_F(NoSharedInbox, AHashtagThatReachesAllOfThemIsEnough) {

@@ -188,13 +188,6 @@ def is_installed_well(machine):
         found, how = done.stdout.split("\n", 1)
         check(f"completion of {words}", found == offered and not done.stderr, done.stdout + done.stderr)
         check("and of files elsewhere", "-o default" in how, how)
-    built_with = dict(line.split() for line in machine.path("/usr/share/doc/tagring/built-with").read_text().splitlines())
-    boost = run("dpkg-query", "--show", "--showformat=${Version}", "libboost1.81-dev").stdout
-    check("it tells of what it was built, in which versions", len(built_with) > 20 and built_with["libboost1.81-dev"] == boost, built_with)
-    rights = machine.path("/usr/share/doc/tagring/copyright").read_text()
-    for part in json.loads((ROOT / "ui/package.json").read_text())["dependencies"]:
-        check(f"it tells of whom {part} in the page is", part in rights.lower(), rights)
-    check("and the list of public suffixes", "public_suffix_list.dat" in rights and machine.path("/usr/share/common-licenses/MPL-2.0").exists(), rights)
     check("nothing in it tells where it was built", str(ROOT).encode() not in machine.path("/usr/bin/tagring").read_bytes())
     check("the binary is stripped", b".symtab" not in machine.path("/usr/bin/tagring").read_bytes()[-8192:])
     unset = machine.run("tagring", "doctor", "--json", "--config", "/etc/tagring/tagring.toml")
@@ -411,6 +404,16 @@ def go_back_to_the_first_version(machine):
     return wants, key
 
 
+def tells_of_what_it_is_made(machine):
+    built_with = dict(line.split() for line in machine.path("/usr/share/doc/tagring/built-with").read_text().splitlines())
+    boost = run("dpkg-query", "--show", "--showformat=${Version}", "libboost1.81-dev").stdout
+    check("it tells of what it was built, in which versions", len(built_with) > 20 and built_with["libboost1.81-dev"] == boost, built_with)
+    rights = machine.path("/usr/share/doc/tagring/copyright").read_text()
+    for part in json.loads((ROOT / "ui/package.json").read_text())["dependencies"]:
+        check(f"it tells of whom {part} in the page is", part in rights.lower(), rights)
+    check("and the list of public suffixes", "public_suffix_list.dat" in rights and machine.path("/usr/share/common-licenses/MPL-2.0").exists(), rights)
+
+
 def is_upgraded(machine, before):
     with sqlite3.connect(machine.path("/var/lib/tagring/tagring.db")) as database:
         version, = database.execute("SELECT max(version) FROM migrations").fetchone()
@@ -468,6 +471,7 @@ def main():
                 done = machine.install(now)
                 check("apt upgrades it", done.returncode == 0, done.stderr[-2000:])
                 figures["upgrade_ok"] = keeps_what_it_had(machine, configuration) and is_upgraded(machine, older) and done.returncode == 0
+                tells_of_what_it_is_made(machine)
                 is_enabled(machine)
                 zsh_completes(machine)
                 machine.run("debconf-set-selections", input="tagring tagring/purge-data boolean true\n")
