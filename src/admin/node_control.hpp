@@ -3,9 +3,8 @@
 //   GET  /status    everything worth knowing, as numbers
 //   POST /leave     hands over and leaves both rings: {"left": true, "relay": RingService::left(),
 //                   "storage": the same, "owed": posts that wait for an owner to take them}
-//   POST /login  {"name"?, "role"?}  opens a session at the web page, with all rights if it is not said, of
-//   whom
-//                   administrators::name_on_page() says: {"url", "seconds", "name", "role"}
+//   POST /login  {"name"?, "role"?}  opens a session at the web page: {"url", "seconds", "name", "role"}.
+//                   Without a role with all rights; of whom, administrators::name_on_page() says
 //   POST /logout {"name"?}           ends those of that name, or all of them: {"closed"}
 //   GET  /move                       {"moved": Moving::status() or null, "instances", "groups"}
 //   POST /move   {"to"}              the node goes by the name of the one at that origin from now on: the

@@ -459,8 +459,7 @@ WallTime Disputes::left_at(const Dispute& dispute, ErrorCode why) const {
 // What this node has becomes what the post's server says.
 Task<Result<void>> Disputes::set_right(Dispute dispute, std::optional<HistoryEntry> mine,
                                        Result<belief::Answer> answer) {
-  const redundancy::Partition partition = dispute.entry.partition;
-  const std::string uri = dispute.entry.uri;
+  const Key key{dispute.entry.partition, dispute.entry.uri};
   // What is here no more was dropped since: its partition is another's now, or it is too old.
   if (!mine || mine->taken_down) co_return Result<void>();
   HistoryEntry truth = *mine;
@@ -482,9 +481,9 @@ Task<Result<void>> Disputes::set_right(Dispute dispute, std::optional<HistoryEnt
     co_return co_await history_.put(std::move(borne_out));
   }
   ++counters_.corrected;
-  log_.info("history_corrected", {{"tag", partition.name()}, {"post", uri}, {"removed", truth.removed}});
+  log_.info("history_corrected",
+            {{"tag", key.first.name()}, {"post", key.second}, {"removed", truth.removed}});
   // What its author does not wish to be found is not kept on another owner's word.
-  const Key key{partition, uri};
   if (is_unwanted) co_return co_await correct(key, std::nullopt);
   if (answer) co_return co_await correct(key, std::move(truth));
   // Gone, and somebody said so; or it never was there, or is by somebody else.
