@@ -8,7 +8,7 @@
 //   - the joining node's own mismatch before the move is subtracted too: it is constant for a choice, but not
 //     for the decision whether to move at all;
 //   - a place before a vserver of the node's own changes nothing, and costs nothing;
-//   - a node that can bear nothing may have no vserver.
+//   - a node that can bear nothing may have no vserver, but who has one keeps it.
 //
 // Loads are in any one unit: bytes for storage, bytes per second for relaying.
 #pragma once
@@ -107,7 +107,7 @@ Move best_move(const Parameters& parameters, Surroundings around, bool may_chang
 
 // The relocation after which the fewest copies of hashtags stand together (paper §7), whatever it costs that
 // is no overload. No move if none takes enough of them apart for what it carries, or if there are fewer nodes
-// than copies.
+// than copies. A study so far: no node decides by it (docs/evaluation.md, "Copies on different nodes").
 Move best_spread(const Parameters& parameters, const Surroundings& around);
 
 }  // namespace tagring::balance
