@@ -74,6 +74,7 @@ std::map<std::string, json::value, std::less<>> values(const config::Config& con
       {"listen.proxy_protocol", config.proxy_protocol},
       {"metrics.address", config.metrics_address.text().c_str()},
       {"metrics.port", config.metrics_port},
+      {"metrics.core_port", config.metrics_core_port},
       {"database.postgres", config.postgres.empty() ? "" : "set"},
       {"database.standby", config.standby},
       {"ring.network", config.network.c_str()},

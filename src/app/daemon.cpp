@@ -80,8 +80,8 @@ Task<Result<void>> Daemon::serve() {
   CO_TRY_VOID(doors_.check());
   CO_TRY_VOID(co_await open());
   tasks_.spawn("watchdog", please_watchdog(clock_));  // at once: a standby counts as started
-  // It may have stood by for months.
-  if (database_watch_.has_stood_by()) {
+  // It may have stood by for months. A core shows it to nobody, and is not to stay away for it.
+  if (database_watch_.has_stood_by() && !inside_) {
     CO_TRY_VOID(doors_.check_certificate());
   }
   CO_TRY_VOID(listen());
@@ -279,15 +279,18 @@ void Daemon::tell_of_upgrade(const db::MigrationStep& step) {
             {{"step", step.number}, {"of", step.of}, {"does", step.does}, {"rows_written", step.rows}});
 }
 
-// Who comes from outside waits until the node has taken up what it was doing.
+// Who comes from outside waits until the node has taken up what it was doing. To a core all of them come by
+// its fronts: one of these, or a balancer, may have the same port of the same machine.
 Result<void> Daemon::listen() {
   const auto by = [this](Answer answer) {
     return [this, answer](HttpRequest request) { return (*node_.*answer)(std::move(request)); };
   };
   const HttpHandler node = by(&node::Node::answer);
-  TRY_VOID(
-      doors_.open_outside([node](HttpRequest request) { return answer_outside(node, std::move(request)); }));
-  TRY_VOID(doors_.open_metrics(by(&node::Node::probe)));
+  if (!inside_) {
+    TRY_VOID(doors_.open_outside(
+        [node](HttpRequest request) { return answer_outside(node, std::move(request)); }));
+  }
+  TRY_VOID(open_metrics(by(&node::Node::probe)));
   if (inside_) {
     TRY_VOID(doors_.open_for_fronts(
         *inside_, [this, node](HttpRequest request) { return fronts_->answer(std::move(request), node); }));
@@ -298,19 +301,35 @@ Result<void> Daemon::listen() {
   return doors_.open(std::move(control), by(&node::Node::control));
 }
 
+// A core that takes over goes on without: a front of its machine may have that port.
+Result<void> Daemon::open_metrics(HttpHandler handler) {
+  const std::uint16_t port = inside_ ? config_.port_of_cores_metrics() : config_.metrics_port;
+  const Result<void> opened = doors_.open_metrics(port, std::move(handler));
+  if (opened || !inside_) return opened;
+  metrics_closed_ = opened.error().message;
+  log_.error("metrics_closed", {{"because", metrics_closed_}});
+  return {};
+}
+
 void Daemon::say_ready() {
   if (json_) {
     fmt::print("{}\n", json::serialize(json::object{{"ready", true}, {"origin", config_.origin()}}));
+  } else if (inside_) {
+    fmt::print("tagring {} is the core of {}; \"tagring status\" says whether it serves; stop with Ctrl-C\n",
+               TAGRING_VERSION, config_.origin());
   } else {
     fmt::print("tagring {} listens for {}; \"tagring status\" says whether it serves; stop with Ctrl-C\n",
                TAGRING_VERSION, config_.origin());
   }
   std::fflush(stdout);
   log_.info("started",
-            {{"version", TAGRING_VERSION},
-             {"origin", config_.origin()},
-             {"listens", machine::listening_at(config_, machine::inherited_sockets(), doors_.bound())}});
+            {{"version", TAGRING_VERSION}, {"origin", config_.origin()}, {"listens", listens_at()}});
   machine::notify_systemd("READY=1\nSTATUS=");
+}
+
+std::string Daemon::listens_at() const {
+  if (inside_) return inside_->text() + ", for fronts";
+  return machine::listening_at(config_, machine::inherited_sockets(), doors_.bound());
 }
 
 // --- while it runs -----------------------------------------------------------------------------------------
@@ -371,8 +390,14 @@ Task<void> Daemon::stop() {
 
 Task<health::Checks> Daemon::look() {
   health::Checks checks = co_await machine::look_at_machine(config_, config_file_, &resolver_, &clock_);
-  checks.push_back(
-      machine::look_at_listening(config_, config_file_, machine::inherited_sockets(), doors_.bound()));
+  if (!inside_)
+    checks.push_back(
+        machine::look_at_listening(config_, config_file_, machine::inherited_sockets(), doors_.bound()));
+  if (!metrics_closed_.empty())
+    checks.push_back(
+        health::bad("metrics", metrics_closed_,
+                    "where a front of this machine has it, give cores another one (metrics.core_port), and "
+                    "restart this one"));
   if (config_.is_plain()) {
     const auto certificate = std::ranges::find(checks, "certificate", &health::Check::name);
     const Result<HttpResponse> answer = co_await ask_as_others_do();

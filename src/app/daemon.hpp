@@ -72,6 +72,7 @@ class Daemon final : public health::Machine {
   Task<Result<void>> take_fronts(const crypto::PrivateKey& own_key);
   Task<Result<void>> say_where_core_is();
   Result<void> listen();
+  Result<void> open_metrics(HttpHandler handler);
   using Answer = Task<HttpResponse> (node::Node::*)(HttpRequest);
   [[nodiscard]] const std::optional<crypto::CertificateFacts>& certificate() const {
     return config_.is_plain() ? proxys_certificate_ : doors_.certificate();
@@ -84,6 +85,7 @@ class Daemon final : public health::Machine {
   Task<void> look_again();
   Task<void> stop();
   void say_ready();
+  [[nodiscard]] std::string listens_at() const;
 
   config::Config config_;
   const std::filesystem::path config_file_;
@@ -102,6 +104,7 @@ class Daemon final : public health::Machine {
   std::uint64_t copies_made_ = 0;
   Instant upgrade_told_;
   std::optional<crypto::CertificateFacts> proxys_certificate_;  // as it was seen last
+  std::string metrics_closed_;                                  // why a core has none; empty: it has
   std::unique_ptr<db::Stores> stores_;
   std::unique_ptr<net::BeastHttpClient> http_;
   std::unique_ptr<InsideClient> inside_http_;

@@ -105,11 +105,11 @@ void Doors::accept() {
   for (std::size_t i = 0; i < outside_; ++i) servers_[i]->accept();
 }
 
-Result<void> Doors::open_metrics(HttpHandler handler) {
-  if (config_.metrics_port == 0) return {};
+Result<void> Doors::open_metrics(std::uint16_t port, HttpHandler handler) {
+  if (port == 0) return {};
   server::HttpServerOptions metrics;
   metrics.bind_address = config_.metrics_address;
-  metrics.port = config_.metrics_port;
+  metrics.port = port;
   return open(std::move(metrics), std::move(handler));
 }
 

@@ -44,8 +44,8 @@ class Doors {
   void accept();
   // Another one, which answers at once.
   [[nodiscard]] Result<void> open(server::HttpServerOptions options, HttpHandler handler);
-  // metrics.port, if there is one.
-  [[nodiscard]] Result<void> open_metrics(HttpHandler handler);
+  // At metrics.address; nothing if `port` is 0.
+  [[nodiscard]] Result<void> open_metrics(std::uint16_t port, HttpHandler handler);
   // Listens for the other processes of the node, whose secret the handler asks for (cluster/channel.hpp).
   [[nodiscard]] Result<void> open_inside(const cluster::Place& place, HttpHandler handler);
   // The same for fronts, who name whom they bring.

@@ -96,7 +96,8 @@ Result<void> FrontDaemon::listen() {
   TRY_VOID(doors_.open_outside([this](HttpRequest request) { return front_->answer(std::move(request)); }));
   TRY_VOID(doors_.open_inside(
       inside_, [this](HttpRequest request) { return front_->answer_core(std::move(request)); }));
-  TRY_VOID(doors_.open_metrics([this](HttpRequest request) { return front_->probe(std::move(request)); }));
+  TRY_VOID(doors_.open_metrics(config_.metrics_port,
+                               [this](HttpRequest request) { return front_->probe(std::move(request)); }));
   return {};
 }
 

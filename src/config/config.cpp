@@ -235,6 +235,7 @@ std::map<std::string, Reader> readers(Config& config, const std::filesystem::pat
       {"listen.proxy_protocol", flag(config.proxy_protocol)},
       {"metrics.address", address(config.metrics_address)},
       {"metrics.port", number(config.metrics_port, 1, 65535)},
+      {"metrics.core_port", number(config.metrics_core_port, 1, 65535)},
       {"database.postgres", word(config.postgres, connection_string, kConnectionStrings)},
       {"database.standby", flag(config.standby)},
       {"ring.network", text(config.network)},

@@ -47,7 +47,8 @@ struct Config {
 
   // [metrics]
   IpAddress metrics_address = IpAddress::from_v4({127, 0, 0, 1});
-  std::uint16_t metrics_port = 0;  // 0: /metrics is not served by itself
+  std::uint16_t metrics_port = 0;       // 0: /metrics is not served by itself
+  std::uint16_t metrics_core_port = 0;  // of a core, in its place; 0: that of all
 
   // [database]
   std::string postgres;  // a connection string of libpq; empty: SQLite, in `data`
@@ -133,6 +134,9 @@ struct Config {
   [[nodiscard]] std::string origin() const;  // "https://host[:port]"
   // A proxy speaks TLS with the world, and plain HTTP with the node.
   [[nodiscard]] bool is_plain() const { return certificate.empty(); }
+  [[nodiscard]] std::uint16_t port_of_cores_metrics() const {
+    return metrics_core_port != 0 ? metrics_core_port : metrics_port;
+  }
   // Others are named to find the network through.
   [[nodiscard]] bool has_bootstrap() const { return !bootstrap.empty() || !bootstrap_srv.empty(); }
 

@@ -132,6 +132,7 @@ TEST(Config, ReadsEveryKeyOfTheExample) {
   EXPECT_TRUE(config->proxy_protocol);
   EXPECT_EQ(config->metrics_address, ip("::1"));
   EXPECT_EQ(config->metrics_port, 9464);
+  EXPECT_EQ(config->port_of_cores_metrics(), 9465);
   EXPECT_EQ(config->network, "demo");
   EXPECT_EQ(config->ids.scheme, ring::IdScheme::kPaper);
   EXPECT_EQ(config->ids.kappa, 16U);
