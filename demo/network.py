@@ -30,6 +30,10 @@ class Failure(Exception):
     """Something did not come true; the message says what to look at."""
 
 
+class Ended(Exception):
+    """A server that nobody ends has ended, so that nothing will come true: no Failure, which may be one of now."""
+
+
 def free_port():
     """One that nobody has on any address of this machine."""
     with socket.socket() as probe:
@@ -282,6 +286,20 @@ ca_file = "{certs}/ca.pem"
                 return json.load(response)
         except urllib.error.HTTPError as error:
             raise Failure(f"{peer}{path}: {error.read().decode()}") from error
+        except OSError as error:
+            time.sleep(1)  # its connections end before it does
+            for why in self.ended_peers():
+                raise Ended(why) from error
+            raise
+
+    def ended_peers(self):
+        """Which servers beside the nodes have ended by themselves, with what, and what they said last."""
+        codes = [(name, self.processes[name].poll()) for name in self.controls if name in self.processes]
+        return [f"{name} has ended by itself, with {code}: {self._last_words(name)}" for name, code in codes if code is not None]
+
+    def _last_words(self, name):
+        log = self.directory / f"{name}.log"
+        return f"see {log}\n{log.read_text(errors='replace')[-2000:]}"
 
     # --- processes -----------------------------------------------------------------------------------------
 
@@ -295,7 +313,7 @@ ca_file = "{certs}/ca.pem"
         if not line.startswith("{"):
             del self.processes[name]
             process.wait()
-            raise Failure(f"{name} did not start; see {log.name}\n{Path(log.name).read_text()[-2000:]}")
+            raise Failure(f"{name} did not start; {self._last_words(name)}")
         return json.loads(line)
 
 

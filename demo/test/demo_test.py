@@ -1,4 +1,4 @@
-"""The demonstration leaves no process behind, however and whenever it is told to end.
+"""The demonstration leaves no process behind, however and whenever it is told to end, and says so if one of its servers ends by itself.
 
     python3 demo/test/demo_test.py
 """
@@ -13,7 +13,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "demo"))
-from network import Network, free_port  # noqa: E402
+from network import Ended, Network, free_port  # noqa: E402
 
 ALL = 10  # processes: enough to have nodes, and the servers of instances
 
@@ -85,8 +85,25 @@ def kills_all_when_told_again():
     return ok
 
 
+def tells_of_a_server_that_has_ended():
+    with Network(ROOT / "run" / "demo_test", nodes=1) as network:
+        network.start_origins(1)
+        alive = network.ended_peers()
+        with open(network.directory / "origins.log", "a") as log:
+            log.write("its last words\n")
+        network.processes["origins"].kill()
+        try:
+            network.control("origins", "/")
+            told = ""
+        except Ended as ended:
+            told = str(ended)
+        ok = not alive and network.ended_peers() == [told] and "with -9" in told and "its last words" in told
+    print(f"{'ok  ' if ok else 'FAIL'}  a server that is killed: {told or 'nothing was said'}", flush=True)
+    return ok
+
+
 def main():
-    results = [kills_all_when_told_again()]
+    results = [kills_all_when_told_again(), tells_of_a_server_that_has_ended()]
     results += [ends_all(how, enough, options) for how in [signal.SIGTERM, signal.SIGINT] for enough, options in [(3, ["--once"]), (ALL, ["--once"]), (ALL, [])]]
     print(f"{sum(results)} passed, {len(results) - sum(results)} failed")
     return 0 if all(results) else 1

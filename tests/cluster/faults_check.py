@@ -35,6 +35,10 @@ class Faults:
         self.network, self.history = network, history
         self.ended = []  # who has, by itself
 
+    def have_ended(self):
+        """Nodes by themselves, or what is no node, without which nothing comes to rest."""
+        return self.ended + self.network.ended_peers()
+
     def perform(self, faults):
         steps = []
         for number, fault in enumerate(faults):
@@ -42,6 +46,8 @@ class Faults:
         began = time.monotonic()
         for at, _, begins, fault in sorted(steps, key=lambda step: step[:3]):
             time.sleep(max(0, began + at - time.monotonic()))
+            if self.have_ended():
+                return
             started = time.monotonic()
             self._of(fault.kind)(fault, begins)
             self.history.note(started, who="faults", does=f"{'begin' if begins else 'end'}: {fault.kind}", nodes=fault.nodes, detail=fault.detail)
@@ -117,11 +123,11 @@ def suffer(network, seed, seconds):
         if not history.acknowledged() or not history.pages:
             found.append("nothing was acknowledged, or nothing could be read")
         try:
-            took = wait_for("all is well", lambda: faults.ended or not wrong_at_the_end(network, checker, subscribers), SETTLE)
+            took = wait_for("all is well", lambda: faults.have_ended() or not wrong_at_the_end(network, checker, subscribers), SETTLE)
             print(f"over after another {took:.0f} s")
         except Failure as failure:
             found += [str(failure), *wrong_at_the_end(network, checker, subscribers)]
-        return faults.ended + found
+        return faults.have_ended() + found
     finally:
         with open(network.directory / "history.jsonl", "w") as file:
             for line in [*({"fault": str(fault)} for fault in schedule), *history.operations]:
