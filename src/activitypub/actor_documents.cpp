@@ -74,11 +74,13 @@ std::string resource_in(std::string query) {
 Task<HttpResponse> ActorDocuments::answer(HttpRequest request) {
   const std::string path(path_of(request.target));
   const std::string query(query_of(request.target));
-  if (path == "/actor") {
+  if (path == "/actor" || path == "/relay") {
     if (is_browser(request)) co_return by_accept(redirect(303, "/"));
     const std::optional<WallTime> born = co_await since(std::nullopt, request.peer);
-    json::object actor =
-        fediverse::make_node_actor(identity_, identity_.key.public_key().pem(), born, identity_.contact);
+    const std::string key = identity_.key.public_key().pem();
+    if (path == "/relay")
+      co_return by_accept(activity(fediverse::make_relay_actor(identity_, key, born, identity_.contact)));
+    json::object actor = fediverse::make_node_actor(identity_, key, born, identity_.contact);
     co_return by_accept(activity(with_names(std::move(actor), std::nullopt)));
   }
   if (path == "/.well-known/webfinger") co_return co_await webfinger(query, request.peer);

@@ -26,6 +26,7 @@ void Announced::note(const delivery::TagEvent& event) {
   }
   const bool is_removed = event.op == delivery::Op::kRemove;
   if (is_removed || ways.contains(Via::kRelay)) note(identity_.actor(), Audience::kFollowers, event);
+  if (is_removed || ways.contains(Via::kBareRelay)) note(identity_.relay(), Audience::kFollowers, event);
   if (!is_removed && !ways.contains(Via::kBoost) && !ways.contains(Via::kTagRelay)) return;
   // Where there are both, people are told more than relays.
   note(identity_.tag_actor(event.tag), ways.contains(Via::kBoost) ? Audience::kPublic : Audience::kFollowers,

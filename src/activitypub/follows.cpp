@@ -79,21 +79,22 @@ Task<HttpResponse> Follows::follow_as_asked(fediverse::Activity activity, fedive
   if (!sender.is_node && has_moved(object, sender.id))
     co_return co_await tags_.reject(object, activity.id, std::move(sender), std::move(envelope.body));
   const bool of_public = follow.objects == std::vector<std::string>{std::string(fediverse::kPublic)};
-  if (of_public || follow.objects == std::vector<std::string>{identity_.actor()})
-    co_return co_await follow_relay(std::move(sender), of_public, std::move(envelope));
+  if (of_public || (follow.objects.size() == 1 && identity_.is_node_actor(follow.objects.front())))
+    co_return co_await follow_relay(std::move(sender), object, of_public, std::move(envelope.body));
   if (const Result<Tag> tag = parse_hashtag_uri(follow.objects.front()))
     co_return co_await follow_by_uri(std::move(sender), *tag, std::move(envelope.body));
   co_return co_await follow_tags(std::move(activity), std::move(sender), std::move(envelope.body));
 }
 
-Task<HttpResponse> Follows::follow_relay(fediverse::RemoteActor sender, bool of_public, Envelope envelope) {
+Task<HttpResponse> Follows::follow_relay(fediverse::RemoteActor sender, std::string relay, bool of_public,
+                                         std::string body) {
   if (sender.is_node)
     co_return error_response({ErrorCode::kInvalid, "nodes follow hashtag actors, not a relay"});
-  const std::optional<Tag> tag = identity_.tag_of_actor(relay_at(envelope.target));
+  const std::optional<Tag> tag = identity_.tag_of_actor(relay);
   const Result<void> offered = tag ? blocks_.check_tag(tag->canonical()) : Result<void>();
   if (!offered) co_return error_response(offered.error());
   const Result<void> taken =
-      co_await instances_.follow(std::move(sender), relay_at(envelope.target), of_public, envelope.body);
+      co_await instances_.follow(std::move(sender), std::move(relay), of_public, std::move(body));
   co_return taken ? accepted() : error_response(taken.error());
 }
 
@@ -137,7 +138,7 @@ bool Follows::has_moved(const std::string& object, const std::string& actor) con
 }
 
 bool Follows::is_ours(const std::string& object) const {
-  return identity_.tag_of_actor(object) || object == identity_.actor();
+  return identity_.tag_of_actor(object) || identity_.is_node_actor(object);
 }
 
 bool Follows::holds(const std::string& actor, const std::string& object) const {
@@ -171,6 +172,7 @@ Task<HttpResponse> Follows::unfollow(fediverse::RemoteActor sender, fediverse::F
   }
   std::vector<std::pair<Tag, std::string>> pairs;
   bool of_relay = false;
+  std::string relay;
   if (const Result<Tag> tag = parse_hashtag_uri(follow.objects.empty() ? "" : follow.objects.front())) {
     const Result<void> done = co_await instances_.unfollow(actor, identity_.tag_actor(*tag));
     co_return done ? accepted() : error_response(done.error());
@@ -178,13 +180,13 @@ Task<HttpResponse> Follows::unfollow(fediverse::RemoteActor sender, fediverse::F
   for (const std::string& object : follow.objects) {
     const std::optional<Tag> tag = identity_.tag_of_actor(object);
     if (tag) pairs.emplace_back(*tag, actor);
-    of_relay = of_relay || object == fediverse::kPublic || object == identity_.actor();
+    of_relay = of_relay || object == fediverse::kPublic || identity_.is_node_actor(object);
+    if (object == identity_.relay()) relay = object;
   }
   if (pairs.empty() && !of_relay) co_return ignored("the Undo names no actor of this node");
   Result<void> done = co_await tags_.unfollow(std::move(pairs), delivery::is_move(envelope.body));
   // One actor may have several, and send their Undos wherever.
-  std::string relay =
-      of_relay && !follow.id.empty() ? instances_.relay_followed(actor, follow.id) : std::string();
+  if (of_relay && relay.empty() && !follow.id.empty()) relay = instances_.relay_followed(actor, follow.id);
   if (relay.empty()) relay = relay_at(envelope.target);
   if (done && of_relay) done = co_await instances_.unfollow(actor, std::move(relay));
   co_return done ? accepted() : error_response(done.error());
@@ -238,7 +240,7 @@ Task<HttpResponse> Follows::take_moved(std::string actor, fediverse::RemoveFollo
 std::optional<federation::Refusal> Follows::refusal_of(const std::string& author,
                                                        const std::string& object) const {
   const std::optional<Tag> tag = identity_.tag_of_actor(object);
-  if (!tag && object != identity_.actor()) return std::nullopt;
+  if (!tag && !identity_.is_node_actor(object)) return std::nullopt;
   return federation::Refusal{author, tag ? tag->canonical() : std::string()};
 }
 

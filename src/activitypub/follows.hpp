@@ -59,7 +59,8 @@ class Follows {
   [[nodiscard]] Task<HttpResponse> answer(HttpRequest request);
 
  private:
-  Task<HttpResponse> follow_relay(fediverse::RemoteActor sender, bool of_public, Envelope envelope);
+  Task<HttpResponse> follow_relay(fediverse::RemoteActor sender, std::string relay, bool of_public,
+                                  std::string body);
   Task<HttpResponse> follow_by_uri(fediverse::RemoteActor sender, Tag tag, std::string body);
   Task<HttpResponse> follow_tags(fediverse::Activity activity, fediverse::RemoteActor sender,
                                  std::string body);

@@ -78,13 +78,14 @@ Task<Reply> FollowControl::subscriptions() {
 
 json::object FollowControl::followers() const {
   json::array tags;
-  followers_.visit_tags([&](const Tag& tag, const std::array<std::size_t, 5>& counts) {
+  followers_.visit_tags([&](const Tag& tag, const std::array<std::size_t, delivery::kVias>& counts) {
     const auto of = [&counts](delivery::Via via) { return counts.at(static_cast<std::size_t>(via)); };
-    tags.push_back(json::object{{"tag", tag.canonical()},
-                                {"boosts", of(delivery::Via::kBoost)},
-                                {"nodes", of(delivery::Via::kNode)},
-                                {"relays", of(delivery::Via::kRelay) + of(delivery::Via::kTagRelay)},
-                                {"fasps", of(delivery::Via::kFasp)}});
+    tags.push_back(json::object{
+        {"tag", tag.canonical()},
+        {"boosts", of(delivery::Via::kBoost)},
+        {"nodes", of(delivery::Via::kNode)},
+        {"relays", of(delivery::Via::kRelay) + of(delivery::Via::kBareRelay) + of(delivery::Via::kTagRelay)},
+        {"fasps", of(delivery::Via::kFasp)}});
   });
   const auto all = [](const json::value& i) {
     return number_at(i, "boosts") + number_at(i, "nodes") + number_at(i, "relays") + number_at(i, "fasps");

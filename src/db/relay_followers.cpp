@@ -43,7 +43,7 @@ using delivery::Via;
 using Pairs = std::vector<std::pair<Tag, std::string>>;
 
 bool is_relay(const Follower& follower) {
-  return follower.via == Via::kRelay || follower.via == Via::kTagRelay;
+  return follower.via == Via::kRelay || follower.via == Via::kTagRelay || follower.via == Via::kBareRelay;
 }
 
 // Appends the rows of a statement that selects tag, actor, inbox, follow_id, via, since.

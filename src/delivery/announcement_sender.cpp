@@ -287,15 +287,18 @@ std::string AnnouncementSender::single(const std::string& actor, Via via, const 
                                           event.uri, audience, event.published));
 }
 
-std::string AnnouncementSender::announcer(const Followers::Target& target, const Tag& tag) {
-  return target.via() == Via::kRelay ? std::string() : tag.canonical();
+AnnouncementSender::Speaker AnnouncementSender::announcer(const Followers::Target& target,
+                                                          const Tag& tag) const {
+  if (target.via() == Via::kBareRelay) return {identity_.relay(), std::nullopt};
+  std::string collection = target.via() == Via::kRelay ? std::string() : tag.canonical();
+  std::string actor = partials_.actor_of(collection);
+  return {std::move(actor), std::move(collection)};
 }
 
 std::string AnnouncementSender::announce_id_of(const std::string& inbox, const TagEvent& event) const {
   const Followers::Target* target = followers_.target(event.tag, inbox);
   if (target == nullptr) return {};
-  return announce_id(identity_, partials_.actor_of(announcer(*target, event.tag)), event.tag, event.uri,
-                     event.announced);
+  return announce_id(identity_, announcer(*target, event.tag).actor, event.tag, event.uri, event.announced);
 }
 
 Task<AnnouncementSender::ToldPeople> AnnouncementSender::send_to_people(std::string inbox,
@@ -304,12 +307,14 @@ Task<AnnouncementSender::ToldPeople> AnnouncementSender::send_to_people(std::str
   const Followers::Target* target = followers_.target(event.tag, inbox);
   if (target == nullptr) co_return ToldPeople{Told::kNobody, {}};
   const Via via = target->via();
-  const std::string by = announcer(*target, event.tag);
-  const std::string actor = partials_.actor_of(by);
+  const Speaker by = announcer(*target, event.tag);
   // Whoever has a post hears of its end.
-  if (event.op == Op::kAdd && observer_.awaits_accept(actor, host_of(inbox)))
+  if (event.op == Op::kAdd && observer_.awaits_accept(by.actor, host_of(inbox)))
     co_return ToldPeople{Told::kEarly, {}};
-  const Result<HttpResponse> response = co_await deliver(by, inbox, single(actor, via, event));
+  std::string body = single(by.actor, via, event);
+  const Result<HttpResponse> response = by.collection
+                                            ? co_await deliver(*by.collection, inbox, std::move(body))
+                                            : co_await client_.deliver_as(by.actor, inbox, std::move(body));
   note(inbox, event, response);
   if (federation::was_accepted(response)) co_return ToldPeople{};
   if (federation::is_gone(response)) co_return ToldPeople{Told::kGone, federation::why_not(response)};

@@ -116,8 +116,12 @@ class AnnouncementSender {
   std::string letter(Op op, const Announcements& items);
   [[nodiscard]] std::string single(const std::string& actor, Via via, const TagEvent& event) const;
   void note(const std::string& inbox, const TagEvent& event, const Result<HttpResponse>& response);
-  // The collection as whose actor a post is announced to who follows there.
-  [[nodiscard]] static std::string announcer(const Followers::Target& target, const Tag& tag);
+  // The actor by which a post is announced to who follows there, and its collection if it has one.
+  struct Speaker {
+    std::string actor;
+    std::optional<std::string> collection;
+  };
+  [[nodiscard]] Speaker announcer(const Followers::Target& target, const Tag& tag) const;
 
   const Followers& followers_;
   PartialCollections& partials_;

@@ -12,7 +12,7 @@
 namespace tagring::delivery {
 
 Via Followers::Target::via() const {
-  for (const Via via : {Via::kNode, Via::kBoost, Via::kTagRelay, Via::kFasp}) {
+  for (const Via via : {Via::kNode, Via::kBoost, Via::kTagRelay, Via::kFasp, Via::kBareRelay}) {
     if (followers[static_cast<std::size_t>(via)] > 0) return via;
   }
   return Via::kRelay;

@@ -40,11 +40,11 @@ class Followers {
 
   // An inbox that gets announcements of a tag, once for all followers behind it.
   struct Target {
-    std::string host;                        // of the inbox
-    std::uint64_t since = 0;                 // the least of theirs
-    std::uint64_t asked = 0;                 // another number whenever somebody there follows, or again
-    std::array<std::size_t, 5> followers{};  // by Via
-    std::set<std::string_view> people;       // actors that get boosts
+    std::string host;                            // of the inbox
+    std::uint64_t since = 0;                     // the least of theirs
+    std::uint64_t asked = 0;                     // another number whenever somebody there follows, or again
+    std::array<std::size_t, kVias> followers{};  // by Via
+    std::set<std::string_view> people;           // actors that get boosts
 
     // The most visible way that one of them asked for.
     [[nodiscard]] Via via() const;
@@ -89,7 +89,7 @@ class Followers {
   template <class Visit>
   void visit_tags(Visit visit) const {
     for (const auto& [tag, of_tag] : tags_) {
-      std::array<std::size_t, 5> counts{};
+      std::array<std::size_t, kVias> counts{};
       for (const auto& [inbox, target] : of_tag.targets) {
         for (std::size_t via = 0; via < counts.size(); ++via) counts[via] += target.followers[via];
       }

@@ -51,12 +51,15 @@ struct FeedEntry {
 
 // How announcements of a tag reach a follower.
 enum class Via : std::uint8_t {
-  kBoost = 0,     // one by one, from the hashtag actor, to be seen by its followers
-  kNode = 1,      // in our batched form
-  kRelay = 2,     // one by one, from the node's actor, which the server uses as a relay
-  kTagRelay = 3,  // the same from the hashtag actor
-  kFasp = 4,      // URIs in batches, to a server that uses the node as a FASP
+  kBoost = 0,      // one by one, from the hashtag actor, to be seen by its followers
+  kNode = 1,       // in our batched form
+  kRelay = 2,      // one by one, from the node's actor, which the server uses as a relay
+  kTagRelay = 3,   // the same from the hashtag actor
+  kFasp = 4,       // URIs in batches, to a server that uses the node as a FASP
+  kBareRelay = 5,  // as kRelay, from the node's actor by its second address
 };
+
+inline constexpr std::size_t kVias = 6;
 
 // Somebody who gets announcements of a tag.
 struct Follower {

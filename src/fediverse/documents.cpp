@@ -174,6 +174,21 @@ json::object make_node_actor(const NodeUrls& urls, std::string_view public_key_p
   return actor;
 }
 
+json::object make_relay_actor(const NodeUrls& urls, std::string_view public_key_pem,
+                              std::optional<WallTime> since, std::string_view contact) {
+  json::object actor = make_node_actor(urls, public_key_pem, since, contact);
+  const std::string id = urls.relay();
+  actor["id"] = id;
+  // Friendica finds an actor by this, too: were it the other's, it would take one for the other.
+  actor["url"] = id;
+  actor["publicKey"] = json::object{{"id", key_id_of(id)}, {"owner", id}, {"publicKeyPem", public_key_pem}};
+  // Nodes speak by the other.
+  for (const std::string_view key : {std::string_view("followers"), std::string_view("following"),
+                                     std::string_view("featured"), kNodeMark})
+    actor.erase(key);
+  return actor;
+}
+
 json::object make_tag_actor(const NodeUrls& urls, const Tag& tag, std::string_view public_key_pem,
                             std::optional<WallTime> since, std::string_view contact) {
   const std::string id = urls.tag_actor(tag);

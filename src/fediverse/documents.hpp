@@ -25,8 +25,11 @@ class NodeUrls {
   [[nodiscard]] std::string authority() const { return origin_.substr(origin_.find("//") + 2); }
   [[nodiscard]] std::string actor() const { return origin_ + "/actor"; }
   [[nodiscard]] std::string shared_inbox() const { return origin_ + "/inbox"; }
-  [[nodiscard]] std::string relay() const { return origin_ + "/relay"; }      // target of Add and Remove
+  // The node's actor by its second address (make_relay_actor); target of Add and Remove between nodes.
+  [[nodiscard]] std::string relay() const { return origin_ + "/relay"; }
   [[nodiscard]] std::string storage() const { return origin_ + "/storage"; }  // target of Add and Remove
+  // The node's own actor, by either address.
+  [[nodiscard]] bool is_node_actor(std::string_view id) const { return id == actor() || id == relay(); }
   [[nodiscard]] std::string tag_actor(const Tag& tag) const { return origin_ + "/tag/" + tag.actor_name(); }
   // The tag of one of this node's tag actors.
   [[nodiscard]] std::optional<Tag> tag_of_actor(std::string_view actor) const;
@@ -58,6 +61,11 @@ std::string node_actor_name(const NodeUrls& urls);
 // known. `contact`: an e-mail address of who runs the node, or empty.
 json::object make_node_actor(const NodeUrls& urls, std::string_view public_key_pem,
                              std::optional<WallTime> since = std::nullopt, std::string_view contact = {});
+// The same for servers that take an actor for a relay only if it has no collections of who follows it and
+// whom it follows (Friendica a0a8aeb, APContact::isRelay). It has its own id, and the same inbox. Its account
+// is that of the other: no WebFinger leads to it.
+json::object make_relay_actor(const NodeUrls& urls, std::string_view public_key_pem,
+                              std::optional<WallTime> since = std::nullopt, std::string_view contact = {});
 // The actor that people follow to get a hashtag.
 json::object make_tag_actor(const NodeUrls& urls, const Tag& tag, std::string_view public_key_pem,
                             std::optional<WallTime> since = std::nullopt, std::string_view contact = {});

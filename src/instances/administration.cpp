@@ -88,8 +88,8 @@ std::vector<std::string> Instances::tags_of(const Link& link) const {
   std::vector<std::string> tags;
   for (const Tag& tag : followers_.all().tags_of(link.actor)) {
     const delivery::Followers::Target* target = followers_.all().target(tag, link.delivery_inbox);
-    constexpr auto kRelay = static_cast<std::size_t>(delivery::Via::kRelay);
-    if (target != nullptr && target->followers[kRelay] > 0) tags.push_back(tag.canonical());
+    const auto via = static_cast<std::size_t>(via_of(link.relay));
+    if (target != nullptr && target->followers[via] > 0) tags.push_back(tag.canonical());
   }
   return tags;
 }
@@ -218,7 +218,8 @@ Task<Result<void>> Instances::turn_away(std::vector<std::pair<Tag, std::string>>
 // The link through which a host gets the hashtags that it chose.
 const Link* Instances::link_of(const std::string& host) const {
   for (const auto& [key, link] : links_) {
-    const bool fits = link.host == host && link.relay == identity_.actor() && link.style != Style::kPerson;
+    const bool fits =
+        link.host == host && identity_.is_node_actor(link.relay) && link.style != Style::kPerson;
     if (fits && link.accepted) return &link;
   }
   return nullptr;
@@ -255,11 +256,11 @@ Task<Result<void>> Instances::subscribe(std::string host, std::vector<std::strin
                    fmt::format("an instance may have {} hashtags, not {}", options_.tags_max, all.size()));
   }
   const std::string actor = link->actor;
+  const delivery::Via via = via_of(link->relay);
   std::vector<delivery::Follower> followers;
   for (const std::string& name : tags) {
     const Tag tag = Tag::from_canonical(name);
-    if (!has_tag_relay(actor, tag))
-      followers.push_back({tag, actor, link->delivery_inbox, "", delivery::Via::kRelay, 0});
+    if (!has_tag_relay(actor, tag)) followers.push_back({tag, actor, link->delivery_inbox, "", via, 0});
   }
   co_return co_await followers_.follow(std::move(followers));
 }

@@ -15,10 +15,13 @@ namespace tagring::instances {
 namespace {
 
 // Pleroma's relay is an Application; other LitePub relays are told by their address, which no account has.
-Style style_of(const fediverse::RemoteActor& sender, bool of_public) {
-  if (of_public) return Style::kMastodon;
-  const bool is_relay = sender.type == "Application" || sender.id == origin_of(sender.id) + "/relay";
-  return is_relay ? Style::kLitePub : Style::kPerson;
+// Who follows the second address of the node's actor is one of these, or does as Friendica does, whose people
+// send their posts themselves, and which takes no Follow of the Application that asks for them (a0a8aeb,
+// Transmitter::sendRelayFollow, Processor::followUser).
+Style style_of(const fediverse::RemoteActor& sender, bool of_public, bool of_second) {
+  const bool is_litepub = sender.id == origin_of(sender.id) + "/relay";
+  if (of_public || (of_second && !is_litepub)) return Style::kMastodon;
+  return is_litepub || sender.type == "Application" ? Style::kLitePub : Style::kPerson;
 }
 
 constexpr std::uint64_t kNoteSize = 100;  // bytes of a Follow that is noted, beside its URIs
@@ -94,8 +97,19 @@ bool Instances::denies_any() const {
 }
 
 bool Instances::is_litepub_relay(const std::string& actor) const {
-  const auto link = links_.find({actor, identity_.actor()});
-  return link != links_.end() && link->second.style == Style::kLitePub && link->second.accepted;
+  const Link* link = general_link(actor);
+  return link != nullptr && link->style == Style::kLitePub && link->accepted;
+}
+
+const Link* Instances::general_link(const std::string& actor) const {
+  auto link = links_.find({actor, identity_.actor()});
+  if (link == links_.end()) link = links_.find({actor, identity_.relay()});
+  return link == links_.end() ? nullptr : &link->second;
+}
+
+delivery::Via Instances::via_of(const std::string& relay) const {
+  if (relay == identity_.actor()) return delivery::Via::kRelay;
+  return relay == identity_.relay() ? delivery::Via::kBareRelay : delivery::Via::kTagRelay;
 }
 
 std::optional<Instances::Recipient> Instances::recipient(const std::string& host, const Tag& tag) const {
@@ -108,8 +122,8 @@ std::optional<Instances::Recipient> Instances::recipient(const std::string& host
     const auto asked = [&](delivery::Via via) {
       return target->followers[static_cast<std::size_t>(via)] > 0;
     };
-    if (asked(delivery::Via::kTagRelay)) return Recipient{identity_.tag_actor(tag), link.delivery_inbox};
-    if (asked(delivery::Via::kRelay)) return Recipient{identity_.actor(), link.delivery_inbox};
+    for (const std::string& relay : {identity_.tag_actor(tag), identity_.relay(), identity_.actor()})
+      if (asked(via_of(relay))) return Recipient{relay, link.delivery_inbox};
   }
   return std::nullopt;
 }
@@ -142,18 +156,19 @@ std::vector<std::string> Instances::receivers() const {
 
 Task<Result<void>> Instances::follow(fediverse::RemoteActor sender, std::string relay, bool of_public,
                                      std::string body) {
+  const Style style = style_of(sender, of_public, relay == identity_.relay());
   Link link{sender.id,
             std::move(relay),
             host_of(sender.id),
             sender.inbox,
             sender.delivery_inbox(),
             std::move(body),
-            style_of(sender, of_public),
+            style,
             false,
             clock_.wall_now()};
-  if (link.relay != identity_.actor() && !links_.contains({link.actor, link.relay})) {
+  if (!identity_.is_node_actor(link.relay) && !links_.contains({link.actor, link.relay})) {
     const auto count = std::ranges::count_if(links_, [&](const auto& known) {
-      return known.second.host == link.host && known.second.relay != identity_.actor();
+      return known.second.host == link.host && !identity_.is_node_actor(known.second.relay);
     });
     if (static_cast<std::size_t>(count) >= options_.tags_max)
       co_return fail(ErrorCode::kTooLarge, fmt::format("{} follows {} hashtags here", link.host, count));
@@ -297,8 +312,8 @@ Task<Result<void>> Instances::accept(Link link) {
 // `only`: of these hashtags; of all, if it is empty.
 Task<Result<void>> Instances::subscribe_again(Link link, std::set<std::string> only) {
   const auto permission = decision(link.host);
-  if (link.relay != identity_.actor() || link.style == Style::kPerson || !permission || !permission->receives)
-    co_return Result<void>();
+  const bool is_general = identity_.is_node_actor(link.relay) && link.style != Style::kPerson;
+  if (!is_general || !permission || !permission->receives) co_return Result<void>();
   CO_TRY(const std::vector<TagReason> reasons, co_await store_.tag_reasons());
   std::set<std::string> known;
   for (std::string& tag : tags_of(link)) known.insert(std::move(tag));
@@ -392,9 +407,9 @@ Task<Result<void>> Instances::end_tag_relay(Link link) {
 // A hashtag whose own relay was removed may be chosen for the server, too.
 Task<Result<void>> Instances::bring_as_chosen(Link gone) {
   const std::optional<Tag> tag = identity_.tag_of_actor(gone.relay);
-  const auto general = links_.find({gone.actor, identity_.actor()});
-  if (!tag || general == links_.end() || !general->second.accepted) co_return Result<void>();
-  co_return co_await subscribe_again(general->second, {tag->canonical()});
+  const Link* general = general_link(gone.actor);
+  if (!tag || general == nullptr || !general->accepted) co_return Result<void>();
+  co_return co_await subscribe_again(*general, {tag->canonical()});
 }
 
 Task<Result<void>> Instances::gone(std::string actor) {

@@ -78,9 +78,9 @@ class Instances {
   [[nodiscard]] bool is_litepub_relay(const std::string& actor) const;
 
   // `follow` (its JSON in `body`) is of the public collection, or of `relay` itself, which is the node's
-  // actor or one of its hashtag actors. Durable when it completes; the answer goes by mail, at once or when
-  // the administrator has decided. kTooLarge beyond tags_max of hashtag actors; kUnavailable if too many of
-  // the domain wait already.
+  // actor, by either address, or one of its hashtag actors. Durable when it completes; the answer goes by
+  // mail, at once or when the administrator has decided. kTooLarge beyond tags_max of hashtag actors;
+  // kUnavailable if too many of the domain wait already.
   [[nodiscard]] Task<Result<void>> follow(fediverse::RemoteActor sender, std::string relay, bool of_public,
                                           std::string body);
   // Whether a Follow may be answered: it is short enough to be kept and echoed, and few answers wait for that
@@ -226,6 +226,10 @@ class Instances {
   // Its server, if it follows the node's own actor.
   [[nodiscard]] std::optional<delivery::Store::FormerServer> left_by(const Link& link) const;
   [[nodiscard]] const Link* link_of(const std::string& host) const;
+  // That actor uses the node, and not one hashtag's actor, as a relay.
+  [[nodiscard]] const Link* general_link(const std::string& actor) const;
+  // How posts go to who uses that actor of this node.
+  [[nodiscard]] delivery::Via via_of(const std::string& relay) const;
   [[nodiscard]] std::unexpected<Error> has_no_relay(const std::string& host) const;
   void log_waiting(const std::string& host);
   Task<Result<void>> settle(Link link);

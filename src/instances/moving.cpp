@@ -203,12 +203,13 @@ json::array Moving::instances_to_tell() const {
       const json::object& link = element.get_object();
       const std::string style = json::text_of(link, "style");
       if (style != "mastodon" && style != "litepub") return;
-      const std::optional<Tag> tag = identity_.tag_of_actor(json::text_of(link, "relay"));
+      const std::string relay = json::text_of(link, "relay");
+      const std::optional<Tag> tag = identity_.tag_of_actor(relay);
       const std::string actor = fediverse::actor_at(identity_.moved_to, tag);
-      const std::string inbox = tag ? actor + "/inbox" : identity_.moved_to + "/inbox";
-      told.push_back({{"host", json::text_of(instance, "host")},
-                      {"style", style},
-                      {"add", style == "mastodon" ? inbox : actor}});
+      std::string add = tag ? actor + "/inbox" : identity_.moved_to + "/inbox";
+      if (style == "litepub") add = actor;
+      if (relay == identity_.relay()) add = fediverse::NodeUrls(identity_.moved_to).relay();
+      told.push_back({{"host", json::text_of(instance, "host")}, {"style", style}, {"add", std::move(add)}});
     });
   }
   return told;

@@ -435,8 +435,10 @@ SignedCopies::Ways SignedCopies::ways_of(const Work& work, const std::string& ha
       if (via == delivery::Via::kNode || via == delivery::Via::kFasp || target.host == host) continue;
       const bool may_go = blocks_.may_go(host, target.host) || (deletes && announcer_.has_told(inbox, uri));
       if (!may_go || !instances_.believes_copies(target.host)) continue;
+      // Never by the second address: what a relay brings of a post that it has Friendica drops, even an edit.
+      const bool of_node = via == delivery::Via::kRelay || via == delivery::Via::kBareRelay;
       if (!sent_.contains({hash, inbox}))
-        ways.try_emplace(inbox, via == delivery::Via::kRelay ? identity.actor() : identity.tag_actor(tag));
+        ways.try_emplace(inbox, of_node ? identity.actor() : identity.tag_actor(tag));
     }
   };
   for (const auto& [uri, tags] : work.posts) {

@@ -254,10 +254,12 @@ TEST_F(MovingNode, RelaysAndGroupsAreNamedForTheirAdministrators) {
   const Author mastodon = make_author("https://else.example/actor", "https://else.example/inbox");
   EXPECT_EQ(post_signed(follow_text(mastodon, {kEverybody}), mastodon, "/inbox").status, 202);
   EXPECT_EQ(post_signed(follow_text(mastodon, {kEverybody}), mastodon, "/tag/cats/inbox").status, 202);
+  EXPECT_EQ(post_signed(follow_text(mastodon, {origin + "/relay"}), mastodon, "/inbox").status, 202);
   serve_successor(origin + "/actor");
   EXPECT_THAT(move().body,
               AllOf(HasSubstr(R"({"host":"else.example","style":"mastodon","add":")" + kThere + "/inbox\"}"),
-                    HasSubstr(R"("add":")" + kThere + "/tag/cats/inbox\"}")));
+                    HasSubstr(R"("add":")" + kThere + "/tag/cats/inbox\"}"),
+                    HasSubstr(R"("add":")" + kThere + "/relay\"}")));
   EXPECT_THAT(control("/instances").body, HasSubstr("\"moved_to\":\"" + kThere + "\""));
 }
 
