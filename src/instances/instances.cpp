@@ -15,13 +15,14 @@ namespace tagring::instances {
 namespace {
 
 // Pleroma's relay is an Application; other LitePub relays are told by their address, which no account has.
-// Who follows the second address of the node's actor is one of these, or does as Friendica does, whose people
+// An Application that follows the second address of the node's actor does as Friendica does, whose people
 // send their posts themselves, and which takes no Follow of the Application that asks for them (a0a8aeb,
-// Transmitter::sendRelayFollow, Processor::followUser).
+// Transmitter::sendRelayFollow, Processor::followUser). No person speaks for a server so.
 Style style_of(const fediverse::RemoteActor& sender, bool of_public, bool of_second) {
   const bool is_litepub = sender.id == origin_of(sender.id) + "/relay";
-  if (of_public || (of_second && !is_litepub)) return Style::kMastodon;
-  return is_litepub || sender.type == "Application" ? Style::kLitePub : Style::kPerson;
+  const bool is_server = is_litepub || sender.type == "Application";
+  if (of_public || (of_second && is_server && !is_litepub)) return Style::kMastodon;
+  return is_server ? Style::kLitePub : Style::kPerson;
 }
 
 constexpr std::uint64_t kNoteSize = 100;  // bytes of a Follow that is noted, beside its URIs
@@ -270,7 +271,8 @@ void Instances::log_waiting(const std::string& host) {
 Task<Result<void>> Instances::settle(Link link) {
   const auto permission = decision(link.host);
   if (link.style == Style::kPerson) {
-    const bool welcome = permission ? permission->publishes : options_.people;
+    const bool is_here = link.relay != identity_.relay();  // that address is for servers
+    const bool welcome = is_here && (permission ? permission->publishes : options_.people);
     co_return welcome ? co_await accept(std::move(link)) : co_await drop(std::move(link));
   }
   if (!permission) {

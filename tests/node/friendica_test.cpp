@@ -159,11 +159,19 @@ TEST_F(Friendica, RemovesTheRelayAndAddsItAgainWithItsHashtags) {
   EXPECT_THAT(fetched(), ElementsAre(post.uri));
 }
 
-// An administrator of Pleroma may type that address, too: its own relay's ends so.
+TEST_F(Friendica, APersonWhoFollowsTheAddressThatItAddsIsRejectedAndDoesNotSpeakForTheServer) {
+  ask_node("/instances/permit", {{"host", "friendica.example"}, {"publishes", true}, {"receives", true}});
+  bring(follow_text(ann, {origin + "/relay"}), ann);
+  EXPECT_THAT(rows("SELECT actor FROM links"), IsEmpty());
+  const std::vector<json::object> sent = internet.posted_to(ann.inbox);
+  ASSERT_EQ(sent.size(), 1U);
+  EXPECT_EQ(json::id_of(sent.front(), "type"), "Reject");
+  EXPECT_EQ(json::id_of(sent.front(), "actor"), origin + "/relay");
+}
+
+// An administrator of Pleroma may type that address, too: its own relay's ends so, and is told by that.
 TEST_F(Friendica, TheAddressThatItAddsServesALitePubRelayToo) {
-  Author pleroma = make_author("https://pleroma.example/relay", "https://pleroma.example/inbox");
-  pleroma.type = "Application";
-  internet.serve(pleroma);
+  const Author pleroma = make_author("https://pleroma.example/relay", "https://pleroma.example/inbox");
   ask_node("/instances/permit", {{"host", "pleroma.example"}, {"publishes", true}, {"receives", true}});
   bring(follow_text(pleroma, {origin + "/relay"}), pleroma);
   std::vector<std::string> sent_there;

@@ -251,7 +251,9 @@ TEST_F(MovingNode, WhoCallsAMoveOffIsToldToRestartANodeThatHasLeftTheRings) {
 }
 
 TEST_F(MovingNode, RelaysAndGroupsAreNamedForTheirAdministrators) {
-  const Author mastodon = make_author("https://else.example/actor", "https://else.example/inbox");
+  Author mastodon = make_author("https://else.example/actor", "https://else.example/inbox");
+  mastodon.type = "Application";
+  internet.serve(mastodon);
   EXPECT_EQ(post_signed(follow_text(mastodon, {kEverybody}), mastodon, "/inbox").status, 202);
   EXPECT_EQ(post_signed(follow_text(mastodon, {kEverybody}), mastodon, "/tag/cats/inbox").status, 202);
   EXPECT_EQ(post_signed(follow_text(mastodon, {origin + "/relay"}), mastodon, "/inbox").status, 202);
