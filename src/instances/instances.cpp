@@ -406,12 +406,15 @@ Task<Result<void>> Instances::end_tag_relay(Link link) {
   co_return co_await followers_.unfollow(std::move(pairs));
 }
 
-// A hashtag whose own relay was removed may be chosen for the server, too.
+// A hashtag whose own relay was removed may be chosen for the server, too; and whoever has the node's actor
+// by both addresses, and removes one, gets by the other what it got by that.
 Task<Result<void>> Instances::bring_as_chosen(Link gone) {
   const std::optional<Tag> tag = identity_.tag_of_actor(gone.relay);
   const Link* general = general_link(gone.actor);
-  if (!tag || general == nullptr || !general->accepted) co_return Result<void>();
-  co_return co_await subscribe_again(*general, {tag->canonical()});
+  if (general == nullptr || !general->accepted) co_return Result<void>();
+  std::set<std::string> only;
+  if (tag) only.insert(tag->canonical());
+  co_return co_await subscribe_again(*general, std::move(only));
 }
 
 Task<Result<void>> Instances::gone(std::string actor) {

@@ -71,9 +71,9 @@ class Friendica : public NodeTest {
     EXPECT_EQ(control(path, json::serialize(body)).status, 200);
     settle();
   }
-  void allow_and_subscribe() {
-    ask_node("/instances/permit", {{"host", "friendica.example"}, {"publishes", true}, {"receives", true}});
-    ask_node("/instances/subscribe", {{"host", "friendica.example"}, {"tags", json::array{"cats"}}});
+  void allow_and_subscribe(const std::string& host = "friendica.example") {
+    ask_node("/instances/permit", {{"host", host}, {"publishes", true}, {"receives", true}});
+    ask_node("/instances/subscribe", {{"host", host}, {"tags", json::array{"cats"}}});
   }
   void bring(const std::string& text, const Author& sender) {
     EXPECT_EQ(post_signed(text, sender).status, 202);
@@ -189,6 +189,19 @@ TEST_F(Friendica, TheAddressThatItAddsServesALitePubRelayToo) {
                                      {"object", post.uri}}),
         pleroma);
   EXPECT_THAT(history("cats"), ElementsAre(post.uri));
+}
+
+TEST_F(Friendica, WhoHasBothAddressesAndRemovesTheFirstGetsItsHashtagsByTheSecond) {
+  const Author pleroma = make_author("https://pleroma.example/relay", "https://pleroma.example/inbox");
+  for (const char* path : {"/actor", "/relay"}) bring(follow_text(pleroma, {origin + path}), pleroma);
+  allow_and_subscribe("pleroma.example");
+  bring(undo_follow_text(pleroma, {origin + "/actor"}), pleroma);
+  bring(create_text(post), alice);
+  std::vector<std::string> announcers;
+  for (const json::object& sent : internet.posted_to(pleroma.shared_inbox)) {
+    if (json::id_of(sent, "type") == "Announce") announcers.push_back(json::id_of(sent, "actor"));
+  }
+  EXPECT_THAT(announcers, ElementsAre(origin + "/relay"));
 }
 
 }  // namespace
