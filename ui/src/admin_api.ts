@@ -63,6 +63,13 @@ export interface RingStatus {
   capacity: number;
 }
 
+/** Of "tagring doctor" (src/health/check.hpp). */
+export interface Check {
+  name: string;
+  detail: string;
+  what_to_do: string;
+}
+
 export interface NodeStatus {
   version: string;
   origin: string;
@@ -71,5 +78,10 @@ export interface NodeStatus {
   moved?: { to: string; until: string; on_rings: boolean };
   retention: { let_go_early: number };
   receipts: Record<"issued" | "kept" | "absent" | "bad", number>;
+  ready: boolean;
+  because: string[];
+  problems: Check[];
+  restart_for: string[];
+  looked: boolean;
   [name: string]: unknown;
 }

@@ -18,10 +18,52 @@ const FIGURES: [string, string, string][] = [
   ["owed", "Owed", "posts that owners have not acknowledged"],
 ];
 
+/** What "tagring status" begins with: why the node is not ready, and what else its doctor found. */
+function Condition({ status }: { status: NodeStatus }) {
+  const { ready, because, problems, restart_for, looked } = status;
+  return (
+    <section class="condition" aria-label="Condition" role="status">
+      {because.map((reason) => (
+        <p class="notice" key={reason}>
+          <span class="bad">Not ready:</span> {reason}
+        </p>
+      ))}
+      {problems.map(({ name, detail, what_to_do }) => (
+        <div class="notice" key={name}>
+          <p>
+            <span class="bad">{name}:</span> <bdi>{detail}</bdi>
+          </p>
+          <p>
+            → <bdi>{what_to_do}</bdi>
+          </p>
+        </div>
+      ))}
+      {restart_for.map((key) => (
+        <p class="notice" key={key}>
+          <span class="warn">Restart:</span> <code>{key}</code> has changed in the file and needs a restart to count.
+        </p>
+      ))}
+      {ready && problems.length === 0 && (
+        <p>
+          {looked ? (
+            <>
+              <span class="good">All is well</span>, as far as was looked.
+            </>
+          ) : (
+            "Ready. What else there is to see is looked at half a minute after the start."
+          )}{" "}
+          <code>tagring doctor</code> looks at once.
+        </p>
+      )}
+    </section>
+  );
+}
+
 export function OverviewPanel({ status }: { status: NodeStatus | undefined }) {
   if (!status) return <p class="muted">Asking the node …</p>;
   return (
     <>
+      <Condition status={status} />
       {status.moved && (
         <p class="notice">
           This node has moved to <a href={status.moved.to}>{status.moved.to}</a>.{" "}

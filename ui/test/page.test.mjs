@@ -1107,6 +1107,31 @@ test("the ring shows this node among its neighbours", () =>
     }
   }));
 
+test("the overview begins with what is not well, and what to do about it", () =>
+  visit(PHONE, async (page) => {
+    const status = { version: "0.1.0", origin: world.node, ready: true, because: [], problems: [], restart_for: [], looked: true };
+    const ill = {
+      ready: false,
+      because: ["not a member of the storage ring"],
+      problems: [{ name: "instance oak.example", ok: false, detail: "waits to be allowed", what_to_do: "tagring instance allow oak.example" }],
+      restart_for: ["node.host"],
+    };
+    let said = status;
+    await page.route("**/admin/status", (route) => route.fulfill({ json: said }));
+    await administer(page, "Overview", world);
+    const condition = page.getByRole("status", { name: "Condition" });
+    await condition.getByText("All is well, as far as was looked.").waitFor();
+    said = { ...status, ...ill };
+    await condition.getByText("Not ready: not a member of the storage ring").waitFor();
+    await condition.getByText("instance oak.example: waits to be allowed").waitFor();
+    await condition.getByText("→ tagring instance allow oak.example").waitFor();
+    await condition.getByText("node.host has changed in the file").waitFor();
+    assert.equal(await condition.getByText("All is well").count(), 0);
+    await fits(page);
+    assert.deepEqual(await violations(page), []);
+    await picture(page, "admin-problems", { fullPage: true });
+  }));
+
 test("queues tell why a host fails, and since when", () =>
   visit({ viewport: { width: 1000, height: 900 } }, async (page) => {
     const queue = { kind: "letters", destination: "https://gone.example/inbox", waiting: 2, failures: 7 };
