@@ -13,6 +13,13 @@ namespace {
 
 constexpr std::size_t kGap = 2;
 
+std::size_t longest_word(std::string_view text) {
+  std::size_t longest = 0;
+  for (const auto& word : std::views::split(text, ' '))
+    longest = std::max(longest, cli::columns_of(std::string_view(word)));
+  return longest;
+}
+
 struct Column {
   std::string name;
   std::size_t width = 0;
@@ -21,8 +28,7 @@ struct Column {
 
   void hold(const std::string& text) {
     width = std::max(width, cli::columns_of(text));
-    for (const auto& part : std::views::split(text, ' '))
-      word = std::max(word, cli::columns_of(std::string_view(part)));
+    word = std::max(word, longest_word(text));
   }
 };
 
@@ -50,17 +56,18 @@ std::vector<Column> columns_of(const json::array& rows) {
   return columns;
 }
 
-// As far as the words of each column have room: people compare and copy them.
-void fit(std::vector<Column>& columns, std::size_t width) {
+// As far as the words of each column have room: people compare and copy them. Whether that is far enough.
+bool fit(std::vector<Column>& columns, std::size_t width) {
   std::size_t all = columns.empty() ? 0 : kGap * (columns.size() - 1);
   for (const Column& column : columns) all += column.width;
   const auto spare = [](const Column& column) { return column.width > column.word ? column.width : 0; };
   while (all > width) {
     const auto widest = std::ranges::max_element(columns, {}, spare);
-    if (widest == columns.end() || spare(*widest) == 0) return;
+    if (widest == columns.end() || spare(*widest) == 0) return false;
     --widest->width;
     --all;
   }
+  return true;
 }
 
 // As lines of that width, one at least.
@@ -92,6 +99,27 @@ std::string row_of(const std::vector<Column>& columns, const auto& text_of_colum
   return row;
 }
 
+// Each with the names of its members before them, for rows that are too wide to stand below these.
+std::string rows_apart(const json::array& rows, const std::vector<Column>& columns, std::size_t width) {
+  std::size_t names = 0;
+  for (const Column& column : columns) names = std::max(names, cli::columns_of(column.name));
+  const std::size_t indent = names + kGap;
+  std::string text;
+  for (const json::value& row : rows) {
+    if (!text.empty()) text += "\n";
+    for (const Column& column : columns) {
+      const std::string cell = cell_of(row, column.name);
+      if (cell.empty()) continue;
+      // One that has no room behind the name may have it below.
+      const bool is_below = indent + longest_word(cell) > width;
+      const std::string space(is_below ? kGap : indent - cli::columns_of(column.name), ' ');
+      text += column.name + (is_below ? "\n" : "") + space;
+      text += cli::wrapped(cell, is_below ? kGap : indent, width) + "\n";
+    }
+  }
+  return text;
+}
+
 struct Parts {
   std::string heading;
   std::string rows;
@@ -100,7 +128,7 @@ struct Parts {
 Parts parts_of(const json::array& rows, std::optional<std::size_t> width) {
   if (rows.empty()) return {};
   std::vector<Column> columns = columns_of(rows);
-  if (width) fit(columns, *width);
+  if (width && !fit(columns, *width)) return {.heading = "", .rows = rows_apart(rows, columns, *width)};
   Parts parts{.heading = row_of(columns, [](const Column& column) { return column.name; }), .rows = {}};
   for (const json::value& row : rows)
     parts.rows += row_of(columns, [&row](const Column& column) { return cell_of(row, column.name); });

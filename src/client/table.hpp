@@ -12,8 +12,8 @@ namespace tagring::client {
 
 // A row a line, below the names of the members that any of them has. Where `width` is given, what does not
 // fit goes on below, in its column. Words stay whole, for people to compare and copy: where those of a row
-// have no room beside each other, lines are longer. Characters that could do something to a terminal are
-// blanks.
+// have no room beside each other, each row has a line for each of its members, and an empty one behind it.
+// Characters that could do something to a terminal are blanks.
 std::string table_of(const json::array& rows, std::optional<std::size_t> width);
 
 // Who sees the names of the members: scripts know some lists without.

@@ -32,8 +32,8 @@ TEST(Table, GoesOnBelow) {
             "a.example        1234\n");
 }
 
-TEST(Table, LeavesWordsWholeWhereTheyHaveNoRoom) {
-  EXPECT_EQ(table_of(kRows, 25),
+TEST(Table, LeavesWordsWholeWhereTheyHaveJustRoom) {
+  EXPECT_EQ(table_of(kRows, 29),
             "host            posts  note\n"
             "social.example      7  ﬁrst\n"
             "                       of\n"
@@ -43,6 +43,22 @@ TEST(Table, LeavesWordsWholeWhereTheyHaveNoRoom) {
             "                       is\n"
             "                       closed\n"
             "a.example        1234\n");
+}
+
+TEST(Table, HasRowsApartWhereTheirWordsHaveNoRoomBesideEachOther) {
+  EXPECT_EQ(table_of(kRows, 28),
+            "host   social.example\n"
+            "posts  7\n"
+            "note   ﬁrst of all, the café\n"
+            "       is closed\n"
+            "\n"
+            "host   a.example\n"
+            "posts  1234\n");
+  EXPECT_EQ(table_of({{{"host", "very.long.example"}, {"posts", 7}}}, 19),
+            "host\n"
+            "  very.long.example\n"
+            "posts  7\n")
+      << "a word that has no room behind the name";
 }
 
 TEST(Table, ObeysNothingThatIsInIt) {
