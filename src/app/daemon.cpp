@@ -18,6 +18,7 @@
 #include "instances/tag_tokens.hpp"
 #include "machine/checks.hpp"
 #include "machine/listening.hpp"
+#include "machine/long_start.hpp"
 #include "machine/processes.hpp"
 #include "machine/systemd.hpp"
 #include "server/http_server_options.hpp"
@@ -31,9 +32,7 @@ namespace {
 constexpr Duration kOwnOriginTimeout = std::chrono::seconds(10);
 constexpr Duration kDnsTimeout = std::chrono::seconds(10);
 constexpr Duration kUpgradeEvery = std::chrono::seconds(10);
-// A step of one that stood by, which systemd takes for started; and one on PostgreSQL, which says nothing
-// until it is done.
-constexpr Duration kUpgradeMax = std::chrono::hours(24);
+constexpr Duration kCopyMax = std::chrono::hours(24);  // of the former node's database
 constexpr const char* kDatabase = "tagring.db";
 constexpr const char* kCopy = "backup.db";  // until who asked for it takes it
 constexpr Duration kCopyKept = std::chrono::hours(1);
@@ -132,8 +131,7 @@ Task<Result<std::filesystem::path>> Daemon::keep_former() {
                                  copy.string(), fits.error().message));
   }
   machine::notify_systemd(fmt::format("EXTEND_TIMEOUT_USEC={}\nSTATUS=copying the database to {}",
-                                      std::chrono::microseconds(kUpgradeMax).count(),
-                                      copy.filename().string()));
+                                      std::chrono::microseconds(kCopyMax).count(), copy.filename().string()));
   CO_TRY_VOID(co_await sql::back_up(*stores_->database, copy));
   log_.info("former_kept", {{"file", copy.string()}});
   co_return copy;
@@ -212,6 +210,29 @@ Task<Result<void>> Daemon::say_where_core_is() {
   co_return co_await stores_->meta.set(kCoreName, inside_ ? inside_->text() : "");
 }
 
+// An upgrade on the way may take longer than systemd waits for a start.
+Result<void> Daemon::open_database() {
+  machine::LongStart long_start(machine::LongStart::of_process(!config_.postgres.empty()));
+  Instant told;
+  const auto tell = [&](const db::MigrationStep& step) {
+    if (step.of == db::kSchemaVersion) return;  // it is new
+    const std::string of_rows = step.total ? fmt::format(" of {}", *step.total) : "";
+    long_start.note(fmt::format("upgrading the database, step {} of {}, {}{} rows written", step.number,
+                                step.of, step.rows, of_rows));
+    const Instant now = clock_.now();
+    if (step.state == db::MigrationStep::State::kGoesOn && now - told < kUpgradeEvery) return;
+    told = now;
+    log_.info(step.state == db::MigrationStep::State::kDone ? "upgraded" : "upgrading",
+              {{"step", step.number},
+               {"of", step.of},
+               {"does", step.does},
+               {"rows_written", step.rows},
+               {"rows_to_write", step.total ? std::to_string(*step.total) : "unknown"}});
+  };
+  TRY(stores_, db::open_stores(database_watch_.options(config_.data / kDatabase), clock_, tell));
+  return {};
+}
+
 Task<Result<void>> Daemon::open() {
   std::error_code error;
   std::filesystem::create_directories(config_.data, error);
@@ -220,8 +241,7 @@ Task<Result<void>> Daemon::open() {
                    fmt::format("cannot create {}: {}", config_.data.string(), error.message()));
   CO_TRY_VOID(keep_private(config_.data));
   const bool has_file = std::filesystem::exists(config_.data / kDatabase, error);
-  CO_TRY(stores_, db::open_stores(database_watch_.options(config_.data / kDatabase), clock_,
-                                  [this](const db::MigrationStep& step) { tell_of_upgrade(step); }));
+  CO_TRY_VOID(open_database());
   // Not before nobody else has the database: a copy may be under way.
   for (const char* suffix : {"", ".part"})
     std::filesystem::remove(config_.data / (std::string(kCopy) + suffix), error);
@@ -260,23 +280,6 @@ Task<Result<void>> Daemon::open() {
   }
   node_ = std::make_unique<node::Node>(config_, std::move(own_key), incarnation, environment);
   co_return Result<void>();
-}
-
-// It may take longer than systemd waits for a start.
-void Daemon::tell_of_upgrade(const db::MigrationStep& step) {
-  if (step.of == db::kSchemaVersion) return;  // it is new
-  const Instant now = clock_.now();
-  const bool goes_on = step.state == db::MigrationStep::State::kGoesOn;
-  if (goes_on && now - upgrade_told_ < kUpgradeEvery) return;
-  upgrade_told_ = now;
-  const Duration next_word = config_.postgres.empty() ? 3 * kUpgradeEvery : kUpgradeMax;
-  machine::notify_systemd(
-      fmt::format("EXTEND_TIMEOUT_USEC={}\nWATCHDOG_USEC={}\nSTATUS=upgrading the database, step {} of {}",
-                  std::chrono::microseconds(next_word).count(),
-                  std::chrono::microseconds(kUpgradeMax).count(), step.number, step.of));
-  const bool is_done = step.state == db::MigrationStep::State::kDone;
-  log_.info(is_done ? "upgraded" : "upgrading",
-            {{"step", step.number}, {"of", step.of}, {"does", step.does}, {"rows_written", step.rows}});
 }
 
 // Who comes from outside waits until the node has taken up what it was doing. To a core all of them come by

@@ -64,7 +64,7 @@ class Daemon final : public health::Machine {
  private:
   Task<Result<void>> serve();
   Task<Result<void>> open();
-  void tell_of_upgrade(const db::MigrationStep& step);
+  Result<void> open_database();
   Task<Result<std::filesystem::path>> keep_former();
   Task<Result<void>> take_name();
   Task<Result<crypto::PrivateKey>> key(bool has_file);
@@ -102,7 +102,6 @@ class Daemon final : public health::Machine {
   net::Resolver resolver_;
   std::size_t copies_ = 0;  // that are being written; at most one
   std::uint64_t copies_made_ = 0;
-  Instant upgrade_told_;
   std::optional<crypto::CertificateFacts> proxys_certificate_;  // as it was seen last
   std::string metrics_closed_;                                  // why a core has none; empty: it has
   std::unique_ptr<db::Stores> stores_;

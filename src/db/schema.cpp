@@ -350,13 +350,15 @@ CREATE INDEX posts_former_by_author ON posts(author, uri) WHERE deleted = 0 AND 
 struct Migration {
   const char* sql;
   std::string_view does;
+  const char* counts = nullptr;  // a query for how many rows it writes, where these may be many
 };
 constexpr std::array kMigrations = {
     Migration{kVersion1, "makes the tables"},
-    Migration{kVersion2, "makes room for receipts and take-downs, and counts the posts of each hashtag"},
+    Migration{kVersion2, "makes room for receipts and take-downs, and counts the posts of each hashtag",
+              "SELECT count(*) FROM history_tags"},
     Migration{kVersion3, "makes room for divided histories"},
     Migration{kVersion4, "makes room for reports of audits"},
-    Migration{kVersion5, "notes since when others wait for the administrator"},
+    Migration{kVersion5, "notes since when others wait for the administrator", "SELECT count(*) FROM links"},
     Migration{kVersion6, "makes room for refusals and signed copies, and plans looks at profiles"},
     Migration{kVersion7, "copies the blocks, one for each list"},
     Migration{kVersion8, "makes room for reports of others"},
@@ -393,8 +395,7 @@ Result<void> in_transaction(Connection& connection, Result<void> (Connection::*e
   const auto transaction = [&]() -> Result<void> {
     TRY_VOID(connection.begin());
     TRY_VOID(work());
-    TRY_VOID((connection.*end)());
-    return {};
+    return (connection.*end)();
   };
   auto done = transaction();
   if (!done && connection.in_transaction()) static_cast<void>(connection.rollback());
@@ -406,10 +407,16 @@ Result<void> for_each_step(Connection& connection, int from, int to, const Migra
                            const std::function<Result<void>(int version)>& step) {
   using enum MigrationStep::State;
   for (int version = from + 1; version <= to; ++version) {
+    const auto& [sql, does, counts] = kMigrations[static_cast<std::size_t>(version) - 1];
+    std::optional<std::int64_t> total;
+    if (counts != nullptr) {
+      Statement count = connection.query(counts);
+      TRY_VOID(count.step());
+      total = count.integer(0) + 1;  // that it is done is a row, too
+    }
     const std::int64_t before = connection.changes();
     const auto tell = [&](MigrationStep::State state) {
-      const std::string_view does = kMigrations[static_cast<std::size_t>(version) - 1].does;
-      if (watch) watch({state, version - from, to - from, does, connection.changes() - before});
+      if (watch) watch({state, version - from, to - from, does, connection.changes() - before, total});
     };
     tell(kBegins);
     TRY_VOID(connection.watched([&tell] { tell(kGoesOn); }, [&] { return step(version); }));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string_view>
 
 #include "base/result.hpp"
@@ -19,8 +20,9 @@ struct MigrationStep {
   State state;
   int number;  // of `of`, from 1
   int of;
-  std::string_view does;  // "counts the posts of each hashtag"
-  std::int64_t rows;      // that it has written so far
+  std::string_view does;                   // "counts the posts of each hashtag"
+  std::int64_t rows;                       // that it has written so far
+  std::optional<std::int64_t> total = {};  // that it will write; none: that is not known beforehand
 };
 // Told when a step begins, now and then while it runs, and when it is done.
 using MigrationWatch = std::function<void(const MigrationStep&)>;

@@ -37,7 +37,8 @@ class Report {
       tell(fmt::format("step {} of {}: {}", step.number, step.of, step.does));
     } else if (step.state == kGoesOn && now - told_ > std::chrono::seconds(2)) {
       told_ = now;
-      tell(fmt::format("  {} s, {} rows written", milliseconds(now) / 1000, step.rows));
+      const std::string of = step.total ? fmt::format(" of {}", *step.total) : "";
+      tell(fmt::format("  {} s, {}{} rows written", milliseconds(now) / 1000, step.rows, of));
     } else if (step.state == kDone) {
       steps_.push_back(json::object{{"does", step.does}, {"rows", step.rows}, {"ms", milliseconds(now)}});
       total_ += milliseconds(now);

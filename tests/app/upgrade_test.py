@@ -105,6 +105,7 @@ def at_the_start(network, old):
     log = (network.directory / "oak.log").read_text()
     steps = max(migrations()) - 1
     check("a node that starts says how far it is", all(f"event={event} step={i} of={steps} " in log for event in ["upgrading", "upgraded"] for i in range(1, steps + 1)), log)
+    check("and of how many rows, where they are many", f"rows_written={TAGS + 1} rows_to_write={TAGS + 1}" in log, log)
     wait_for("the node", lambda: network.is_settled(0))
     refused = upgrade(network, "--config", network.config_file(0))
     check("a database that is used is left alone", refused.returncode != 0 and "Stop it first" in refused.stderr, refused.stderr)
