@@ -181,6 +181,8 @@ Task<Result<void>> Daemon::remember(node::Environment* environment) {
   environment->save_address_book = saves("address_book");
   CO_TRY(environment->sizes.saved, co_await stores_->meta.get("sizes"));
   environment->sizes.save = saves("sizes");
+  CO_TRY(environment->seen.saved, co_await stores_->meta.get("seen_posts"));
+  environment->seen.save = saves("seen_posts");
   CO_TRY(environment->ahead.saved, co_await stores_->meta.get("signed_ahead"));
   environment->ahead.save = saves("signed_ahead");
   CO_TRY(environment->move.saved, co_await stores_->meta.get("move"));

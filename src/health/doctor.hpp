@@ -12,13 +12,13 @@
 #include "config/config.hpp"
 #include "delivery/announcer.hpp"
 #include "delivery/owner_queue.hpp"
-#include "delivery/results.hpp"
 #include "federation/blocks.hpp"
 #include "health/check.hpp"
 #include "health/growth.hpp"
 #include "health/instance_checks.hpp"
 #include "health/machine.hpp"
 #include "health/reach.hpp"
+#include "health/seen_posts.hpp"
 #include "instances/instances.hpp"
 #include "instances/moving.hpp"
 #include "overlay/ring_service.hpp"
@@ -37,6 +37,7 @@ class Doctor {
     const delivery::OwnerQueue& owners;
     const delivery::Announcer& announcer;
     const Growth& growth;
+    const SeenPosts& seen;
   };
   // `machine` null: only the network is looked at.
   Doctor(Patient patient, Machine* machine, Reach& reach, const Runtime& runtime)
@@ -45,7 +46,8 @@ class Doctor {
         reach_(reach),
         clock_(runtime.clock),
         log_(runtime.log),
-        instances_({patient.config, patient.instances, patient.blocks, patient.owners, patient.announcer},
+        instances_({patient.config, patient.instances, patient.blocks, patient.owners, patient.announcer,
+                    patient.seen},
                    runtime.clock),
         tasks_(runtime.executor) {}
 
@@ -59,11 +61,6 @@ class Doctor {
   // What was not well when it was looked last.
   [[nodiscard]] const Checks& problems() const { return problems_; }
   [[nodiscard]] bool has_looked() const { return has_looked_; }
-  // Owners took these posts, but for what they refused.
-  void note_answer(const std::vector<delivery::TagEvent>& events,
-                   const std::vector<delivery::Refusal>& refusals) {
-    instances_.note_answer(events, refusals);
-  }
   // A request may have come over a proxy that is not trusted, as the header says that only proxies write; or
   // over one that is, and does not say whose it is; but for probes, which are the proxy's own.
   void note_request(const HttpRequest& request, bool is_probe);

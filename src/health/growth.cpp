@@ -10,6 +10,8 @@ namespace {
 constexpr Duration kLeast = std::chrono::days(7);
 constexpr double kMostDays = 3650;
 constexpr Duration kLookEvery = std::chrono::hours(1);
+constexpr double kMonth = 30;  // days
+constexpr double kGigabyte = 1e9;
 
 double days_between(WallTime from, WallTime to) {
   return std::chrono::duration<double, std::chrono::days::period>(to - from).count();
@@ -96,7 +98,8 @@ std::optional<Forecast> forecast(const std::vector<Sizes>& samples, std::uint64_
   const double history_left = static_cast<double>(history_max) - static_cast<double>(last.history);
   const double history_full = days_until(history_left, of_history);
   const auto room = static_cast<double>(last.room);
-  double disk_full = days_until(room, found.bytes_a_day);
+  found.has_disk = last.disk != 0;
+  double disk_full = found.has_disk ? days_until(room, found.bytes_a_day) : HUGE_VAL;
   if (history_full < disk_full) {
     const double then = room - found.bytes_a_day * history_full;
     disk_full = history_full + days_until(then, found.bytes_a_day - std::max(0.0, of_history));
@@ -109,7 +112,11 @@ std::optional<Forecast> forecast(const std::vector<Sizes>& samples, std::uint64_
 std::string Forecast::text() const {
   const std::string pace = fmt::format("At the pace of the last {} days ", days_seen);
   std::string text =
-      disk_full_in_days
+      !has_disk ? fmt::format(
+                      "{}the database grows by {:.1f} GB a month; what its disk has left is to be "
+                      "seen where it runs.",
+                      pace, bytes_a_day * kMonth / kGigabyte)
+      : disk_full_in_days
           ? fmt::format(
                 "{}the disk is full {}, but for the part that the node keeps off. From then on old "
                 "posts make room for new ones, down to 1 GB of history; if that is not enough, new "
@@ -126,12 +133,14 @@ std::string Forecast::text() const {
 Growth::Growth(Sources sources, Memory memory, const Runtime& runtime)
     : sources_(std::move(sources)),
       memory_(std::move(memory)),
-      // What was saved is of a disk that the data was on.
-      samples_(sources_.machine == nullptr ? std::vector<Sizes>()
-                                           : parse_samples(memory_.saved.value_or(""))),
+      samples_(parse_samples(memory_.saved.value_or(""))),
       clock_(runtime.clock),
       log_(runtime.log),
-      tasks_(runtime.executor) {}
+      tasks_(runtime.executor) {
+  // It may have been on a disk before it was in PostgreSQL.
+  const bool has_disk = sources_.machine != nullptr;
+  std::erase_if(samples_, [has_disk](const Sizes& s) { return (s.disk != 0) != has_disk; });
+}
 
 Task<void> Growth::stop() {
   tasks_.cancel();
@@ -154,11 +163,22 @@ Task<void> Growth::look_for_ever() {
   }
 }
 
-void Growth::take_sample() {
+std::optional<Sizes> Growth::look() const {
+  if (sources_.machine == nullptr) {
+    const auto taken = static_cast<std::int64_t>(sources_.database ? sources_.database() : 0);
+    if (taken == 0) return std::nullopt;
+    return Sizes{clock_.wall_now(), 0, -taken, sources_.history()};
+  }
   const std::optional<Disk> disk = sources_.machine->disk();
   const std::optional<std::int64_t> room = sources_.machine->room();
-  if (!disk || !room) return;
-  samples_.push_back({clock_.wall_now(), disk->size, *room, sources_.history()});
+  if (!disk || !room) return std::nullopt;
+  return Sizes{clock_.wall_now(), disk->size, *room, sources_.history()};
+}
+
+void Growth::take_sample() {
+  const std::optional<Sizes> seen = look();
+  if (!seen) return;
+  samples_.push_back(*seen);
   if (samples_.size() > kSamplesMax) samples_.erase(samples_.begin());
 }
 
@@ -174,9 +194,9 @@ std::optional<json::object> Growth::status() const {
 }
 
 Check Growth::check() const {
-  if (sources_.machine == nullptr)
-    return well("growth", "the data is in PostgreSQL: how fast its disk fills up is to be seen there");
   const std::optional<Forecast> found = look_ahead();
+  if (!found && sources_.machine == nullptr)
+    return well("growth", "the data is in PostgreSQL: how fast it grows can be said after a week");
   if (!found) return well("growth", "how fast the disk fills up can be said after a week");
   if (!found->disk_full_in_days || *found->disk_full_in_days >= kSoon) return well("growth", found->text());
   return bad("growth", found->text(),

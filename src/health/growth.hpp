@@ -1,5 +1,7 @@
 // When the disk will be full, and the history, at the pace at which they have filled up: from samples of
 // their real sizes, four a day, which are kept over restarts. Nothing is said before there is a week of them.
+// Of data in PostgreSQL the disk is not known: how fast the database grows is said, and when the history is
+// full.
 #pragma once
 
 #include <cstdint>
@@ -12,20 +14,23 @@
 #include "base/runtime.hpp"
 #include "health/check.hpp"
 #include "health/machine.hpp"
+#include "health/memory.hpp"
 
 namespace tagring::health {
 
 // What was seen at one time, in bytes.
 struct Sizes {
   WallTime at;
-  std::uint64_t disk = 0;     // of the file system
-  std::int64_t room = 0;      // that is left there, without the part that the node keeps off
+  std::uint64_t disk = 0;     // of the file system; 0: the data is in PostgreSQL
+  std::int64_t room = 0;      // that is left there, without the part that the node keeps off; without a disk,
+                              // as if it had none: less than 0 by what the database takes
   std::uint64_t history = 0;  // as "storage.max_octets" counts it
 };
 
 struct Forecast {
   std::int64_t days_seen = 0;
-  double bytes_a_day = 0;  // that the disk loses, whoever takes them
+  double bytes_a_day = 0;  // that the disk loses, whoever takes them; or that the database takes
+  bool has_disk = true;
   // From the last sample on. None: not within ten years.
   std::optional<std::int64_t> disk_full_in_days = {};
   std::optional<std::int64_t> history_full_in_days = {};
@@ -45,20 +50,14 @@ class Growth {
   static constexpr std::int64_t kSoon = 30;        // days
 
   struct Sources {
-    Machine* machine;  // none: the data is not on a disk of it
+    Machine* machine;  // none: the data is in PostgreSQL
     std::function<std::uint64_t()> history;
     std::uint64_t history_max;
-  };
-  // Samples as last saved, and how they are saved.
-  struct Memory {
-    std::optional<std::string> saved;
-    std::function<Task<Result<void>>(std::string samples)> save;
+    std::function<std::uint64_t()> database = {};  // bytes that all of it takes there; 0: not known yet
   };
   Growth(Sources sources, Memory memory, const Runtime& runtime);
 
-  void start() {
-    if (sources_.machine != nullptr) tasks_.spawn("growth", look_for_ever());
-  }
+  void start() { tasks_.spawn("growth", look_for_ever()); }
   [[nodiscard]] Task<void> stop();
 
   [[nodiscard]] std::optional<Forecast> look_ahead() const {
@@ -73,6 +72,7 @@ class Growth {
  private:
   Task<void> look_for_ever();
   void take_sample();
+  [[nodiscard]] std::optional<Sizes> look() const;
 
   const Sources sources_;
   const Memory memory_;

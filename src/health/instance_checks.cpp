@@ -3,15 +3,12 @@
 #include <algorithm>
 #include <fmt/format.h>
 
-#include "base/counted.hpp"
 #include "http/url.hpp"
 
 namespace tagring::health {
 namespace {
 
 constexpr Duration kDay = std::chrono::days(1);
-constexpr Duration kSentAgain = std::chrono::hours(1);  // what owners have no time for
-constexpr std::size_t kHostsMax = 10'000;
 
 // How an instance uses this node.
 struct Links {
@@ -56,11 +53,6 @@ std::string seen_below(const json::array& instances, const std::string& host) {
   return {};
 }
 
-// Of an owner that has no room, or is none; or the post was deleted before it was looked at.
-bool is_no_fault(ErrorCode code) {
-  return code == ErrorCode::kUnavailable || code == ErrorCode::kNotOwner || code == ErrorCode::kNotFound;
-}
-
 // The date of that time, of UTC, as all dates that the node shows.
 std::string date_of(WallTime time) { return to_rfc3339(time).substr(0, 10); }
 
@@ -98,21 +90,21 @@ std::string InstanceChecks::how_to_add() const {
       subjects_.config.origin());
 }
 
-// What became of them since the start. Who is not connected may bring posts in another way, as by a FASP.
+// Who is not connected may bring posts in another way, as by a FASP.
 Check InstanceChecks::look_at_posts(const std::string& host, bool is_connected, bool expected) const {
   const std::string name = "instance " + host;
   const std::string try_it =
       expected ? "write a public post with a hashtag there, and look again: it should show here" : "";
-  const auto found = posts_.find(host);
-  if (found == posts_.end() && !is_connected)
+  const SeenPosts::Posts* const seen = subjects_.seen.of(host);
+  if (seen == nullptr && !is_connected)
     return {name, true, "may use this node as a relay, and does not yet", how_to_add()};
-  if (found == posts_.end()) return {name, true, "is connected; since the start no post of it came", try_it};
-  const Posts& posts = found->second;
+  if (seen == nullptr) return {name, true, "is connected; no post of it has come yet", try_it};
+  const SeenPosts::Posts& posts = *seen;
   const WallTime now = clock_.wall_now();
   const bool is_of_today = date_of(posts.newest_taken) == date_of(now);
   std::string detail = posts.taken ? fmt::format("owners took a post of it {}at {}",
                                                  is_of_today ? "today, " : "", to_rfc3339(*posts.taken))
-                                   : "owners took no post of it since the start";
+                                   : "owners have taken no post of it yet";
   const bool is_refused = posts.newest_refused > posts.newest_taken;
   if (is_refused)
     detail += fmt::format(", and refused {}: {}", posts.taken ? "a newer one" : "one", posts.why_refused);
@@ -185,32 +177,6 @@ Checks InstanceChecks::look() const {
                                      because),
                          "see that the database and its disk are well; it is tried again every second"));
   return checks;
-}
-
-void InstanceChecks::note_answer(const std::vector<delivery::TagEvent>& events,
-                                 const std::vector<delivery::Refusal>& refusals) {
-  std::map<std::pair<std::string_view, Tag>, const Error*> refused;
-  for (const delivery::Refusal& refusal : refusals) refused[{refusal.uri, refusal.tag}] = &refusal.error;
-  for (const delivery::TagEvent& event : events) {
-    if (event.op != delivery::Op::kAdd) continue;
-    const auto found = refused.find({event.uri, event.tag});
-    const Error* why = found == refused.end() ? nullptr : found->second;
-    const std::string host = host_of(event.author);
-    if (!posts_.contains(host)) make_room(posts_, kHostsMax);
-    Posts& posts = posts_[host];
-    const WallTime now = clock_.wall_now();
-    const WallTime published = std::min(event.published, now);
-    if (why != nullptr && is_no_fault(why->code)) continue;
-    // It is sent again, and says nothing until then.
-    if (why != nullptr && why->code == ErrorCode::kBusy && now - published < kSentAgain) continue;
-    if (why == nullptr) {
-      posts.taken = now;
-      posts.newest_taken = std::max(posts.newest_taken, published);
-    } else if (published >= posts.newest_refused) {
-      posts.newest_refused = published;
-      posts.why_refused = why->message;
-    }
-  }
 }
 
 }  // namespace tagring::health

@@ -12,9 +12,9 @@
 #include "config/config.hpp"
 #include "delivery/announcer.hpp"
 #include "delivery/owner_queue.hpp"
-#include "delivery/results.hpp"
 #include "federation/blocks.hpp"
 #include "health/check.hpp"
+#include "health/seen_posts.hpp"
 #include "instances/instances.hpp"
 #include "queues/delivery_queues.hpp"
 
@@ -29,24 +29,15 @@ class InstanceChecks {
     const federation::Blocks& blocks;
     const delivery::OwnerQueue& owners;
     const delivery::Announcer& announcer;
+    const SeenPosts& seen;
   };
   InstanceChecks(Subjects subjects, Clock& clock) : subjects_(subjects), clock_(clock) {}
 
   // One of each instance, as "instance HOST"; "FASP server HOST" of those that are silent; "owners" if
   // nobody takes what the node sends these; and "feed" if what came before the start cannot be read.
   [[nodiscard]] Checks look() const;
-  // Owners took these posts, but for what they refused.
-  void note_answer(const std::vector<delivery::TagEvent>& events,
-                   const std::vector<delivery::Refusal>& refusals);
 
  private:
-  // Of one host: what became of its posts since the start.
-  struct Posts {
-    std::optional<WallTime> taken;  // when owners took one last
-    WallTime newest_taken = {};     // when those were published; an owner that refuses what another took
-    WallTime newest_refused = {};   // says nothing of the host
-    std::string why_refused = {};
-  };
   // What is known of hosts from what is sent there.
   struct Deliveries {
     std::map<std::string, unsigned> refusing;  // with how many times in a row
@@ -63,7 +54,6 @@ class InstanceChecks {
 
   const Subjects subjects_;
   Clock& clock_;
-  std::map<std::string, Posts> posts_;  // by the host of their authors
 };
 
 }  // namespace tagring::health

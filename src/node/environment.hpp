@@ -21,8 +21,8 @@
 #include "federation/blocks.hpp"
 #include "federation/letter_store.hpp"
 #include "handover/kinds.hpp"
-#include "health/growth.hpp"
 #include "health/machine.hpp"
+#include "health/memory.hpp"
 #include "http/message.hpp"
 #include "http/services.hpp"
 #include "instances/instance_store.hpp"
@@ -99,7 +99,9 @@ struct Environment {
   std::optional<std::string> address_book = {};
   std::function<Task<Result<void>>(std::string address_book)> save_address_book = {};
   // How large disk and history were, likewise: without them there is no forecast for a week.
-  health::Growth::Memory sizes = {};
+  health::Memory sizes = {};
+  // What became of the posts of instances, likewise: without them that is known since the start only.
+  health::Memory seen = {};
   health::Machine* machine = nullptr;  // none in the simulator
   federation::DatedAhead ahead = {};
   instances::Moving::Memory move = {};       // where the node has moved to

@@ -131,6 +131,7 @@ Task<Result<void>> Node::start() {
   parts_->storage.retention.start();
   parts_->audit.watch.start();
   parts_->health.growth.start();
+  parts_->health.seen.start();
   parts_->health.doctor.start();
   co_return Result<void>();
 }
@@ -172,6 +173,7 @@ Task<void> Node::stop() {
   co_await parts_->relay.doubts.stop();
   co_await parts_->relay.checker.stop();
   co_await parts_->relay.announcer.stop();
+  co_await parts_->health.seen.stop();  // what the others have noted
 }
 
 Task<void> Node::leave() { return parts_->wiring->leave(); }

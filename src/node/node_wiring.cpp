@@ -73,7 +73,7 @@ Task<Result<std::vector<delivery::Refusal>>> NodeWiring::relay_own(std::vector<d
   redundancy::RelayHints& relays = parts_.rings.relays;
   auto refusals =
       co_await parts_.relay.owner.take(events, parts_.speech.identity.origin(), relays.tokens(tags));
-  if (refusals) parts_.health.doctor.note_answer(events, *refusals);
+  if (refusals) parts_.health.seen.note_answer(events, *refusals);
   if (refusals) relays.read_answer(parts_.relay.redundancy.news(tags, *refusals), tags);
   co_return refusals;
 }
@@ -87,7 +87,7 @@ void NodeWiring::published(const delivery::PublishedPost& post) {
 void NodeWiring::answered(const std::string& origin, Ring ring, const std::vector<delivery::TagEvent>& events,
                           const std::vector<delivery::Refusal>& refusals, const std::string& answer) {
   parts_.audit.receipts.note(origin, ring, events, refusals, answer);
-  if (ring == Ring::kRelay) parts_.health.doctor.note_answer(events, refusals);
+  if (ring == Ring::kRelay) parts_.health.seen.note_answer(events, refusals);
 }
 
 std::optional<redundancy::RelayClaim> NodeWiring::claim(const Tag& tag) const {

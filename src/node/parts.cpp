@@ -207,12 +207,14 @@ Health::Health(Parts& parts)
     : started(parts.environment.clock.now()),
       growth({parts.config.postgres.empty() ? parts.environment.machine : nullptr,
               [&storage = parts.storage] { return storage.retention.state().bytes; },
-              parts.config.room_for_history()},
+              parts.config.room_for_history(),
+              [&storage = parts.storage] { return storage.retention.state().database; }},
              parts.environment.sizes, parts.speech.runtime),
+      seen(parts.environment.seen, parts.speech.runtime),
       reach(parts.config.address, parts.speech.client, parts.speech.authenticator, parts.environment.http,
             parts.speech.budget, parts.speech.runtime),
       doctor({parts.config, parts.rings.service, parts.instances.instances, parts.instances.moving,
-              parts.speech.blocks, parts.relay.owners, parts.relay.announcer, growth},
+              parts.speech.blocks, parts.relay.owners, parts.relay.announcer, growth, seen},
              parts.environment.machine, reach, parts.speech.runtime),
       control(doctor, parts.environment.machine) {}
 

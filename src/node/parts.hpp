@@ -279,6 +279,7 @@ struct Health {
 
   Instant started;
   health::Growth growth;
+  health::SeenPosts seen;
   health::Reach reach;
   health::Doctor doctor;
   health::HealthControl control;

@@ -83,6 +83,7 @@ Task<Result<std::uint64_t>> Retention::make_room() {
   CO_TRY(const HistoryStore::Totals totals, co_await history_.totals());
   state_.posts = totals.entries;
   state_.bytes = totals.bytes_of_history();
+  state_.database = totals.bytes;
   state_.at = clock_.now();
   state_.let_go = totals.let_go;
   const std::uint64_t most = posts_max(totals, options_.bytes_max, options_.room());

@@ -41,6 +41,7 @@ class Retention {
   struct State {
     std::uint64_t posts = 0;      // at the last look
     std::uint64_t bytes = 0;      // that these take, as far as it is known
+    std::uint64_t database = 0;   // bytes of everything that is kept with them
     std::optional<Instant> at;    // when that was; none: there was none yet, or there is no limit to look at
     std::uint64_t let_go = 0;     // ever
     std::uint64_t too_early = 0;  // of these, since the start, younger than a year

@@ -718,7 +718,7 @@ TEST_F(InstanceCheckTest, WhoDoesNotTakeTheAcceptIsNotConnectedUntilItDoes) {
   take_with(server.inbox, 202);
   settle(std::chrono::minutes(10));
   EXPECT_TRUE(is_well());
-  EXPECT_EQ(detail(found()), "is connected; since the start no post of it came");
+  EXPECT_EQ(detail(found()), "is connected; no post of it has come yet");
   EXPECT_THAT(control("/instances").body, Not(HasSubstr("untaken")));
 }
 
@@ -760,6 +760,28 @@ TEST_F(InstanceCheckTest, OnlyAPostOfTodayIsOne) {
   EXPECT_THAT(what_to_do(), HasSubstr("look again"));
 }
 
+TEST_F(InstanceCheckTest, APostOfTodayIsKnownAfterARestart) {
+  follow(server);
+  publish("new");
+  const std::string before = detail(found());
+  EXPECT_THAT(before, HasSubstr("owners took a post of it today"));
+  run([](Node* stopping) -> Task<bool> {
+    co_await stopping->stop();
+    co_return true;
+  }(node.get()));
+  start(config());
+  EXPECT_EQ(detail(found()), before);
+  EXPECT_EQ(what_to_do(), "");
+}
+
+TEST_F(InstanceCheckTest, ACrashForgetsNoMoreThanTheLastMinutes) {
+  follow(server);
+  publish("new");
+  settle(health::SeenPosts::kSaveEvery);
+  start(config());
+  EXPECT_THAT(detail(found()), HasSubstr("owners took a post of it today"));
+}
+
 TEST_F(InstanceCheckTest, WhoTakesNothingAnyMoreIsNotWell) {
   const Author far = make_author("https://far.example/actor");
   allow("far.example", /*publishes=*/false);
@@ -767,7 +789,7 @@ TEST_F(InstanceCheckTest, WhoTakesNothingAnyMoreIsNotWell) {
   ASSERT_EQ(control("/instances/subscribe", R"({"host": "far.example", "tags": ["cats"]})").status, 200);
   const auto found_far = [&] { return check("instance far.example"); };
   const json::object receives = found_far();
-  EXPECT_EQ(detail(receives), "is connected; since the start no post of it came");
+  EXPECT_EQ(detail(receives), "is connected; no post of it has come yet");
   EXPECT_EQ(json::text_of(receives, "what_to_do"), "") << "its posts are not taken";
   take_with(far.inbox, 503);
   for (const char* post : {"1", "2", "3"}) publish(post);

@@ -148,6 +148,10 @@ void NodeTest::prepare(config::Config config) {
   environment.ahead.save = [this](std::string ahead) {
     return stores->meta.set("signed_ahead", std::move(ahead));
   };
+  environment.seen.saved = run(stores->meta.get("seen_posts")).value();
+  environment.seen.save = [this](std::string seen) {
+    return stores->meta.set("seen_posts", std::move(seen));
+  };
   environment.move.saved = run(stores->meta.get("move")).value();
   environment.move.save = [this](std::string move) { return stores->meta.set("move", std::move(move)); };
   node =

@@ -117,7 +117,7 @@ class GrowthTest : public NodeTest {
   std::unique_ptr<Growth> watch() {
     auto growth = std::make_unique<Growth>(
         Growth::Sources{&machine, [] { return std::uint64_t{0}; }, kNoLimit},
-        Growth::Memory{
+        health::Memory{
             saved, [this](std::string samples) -> Task<Result<void>> { return save(std::move(samples)); }},
         runtime);
     growth->start();
@@ -147,6 +147,35 @@ TEST_F(GrowthTest, SamplesAreKeptOverRestarts) {
     if (i == 2) EXPECT_EQ(growth->look_ahead()->disk_full_in_days, 21);
     end(std::move(growth));
   }
+}
+
+// Of the disk there nothing is known; but how fast the database grows, and when the history is full.
+TEST_F(GrowthTest, InPostgresqlTheDatabaseAndTheHistoryGrow) {
+  const Instant began = clock.now();
+  const auto grown = [&](std::uint64_t a_day) {
+    return [this, began, a_day] {
+      return 1'000 + a_day * static_cast<std::uint64_t>((clock.now() - began) / std::chrono::hours(1)) / 24;
+    };
+  };
+  auto growth = std::make_unique<Growth>(
+      Growth::Sources{nullptr, grown(100'000'000), 7'900'000'000, grown(500'000'000)},
+      health::Memory{{},
+                     [this](std::string samples) -> Task<Result<void>> { return save(std::move(samples)); }},
+      runtime);
+  growth->start();
+  EXPECT_THAT(growth->check().detail, HasSubstr("can be said after a week"));
+  settle(std::chrono::days(9));
+  EXPECT_TRUE(growth->check().ok) << "no post is refused for it";
+  EXPECT_THAT(growth->check().detail, HasSubstr("the database grows by 15.0 GB a month"));
+  EXPECT_THAT(growth->check().detail, HasSubstr("reaches storage.max_octets in about 2 months"));
+  ASSERT_TRUE(growth->status());
+  EXPECT_FALSE(growth->status()->contains("disk_full_in_days"));
+  EXPECT_NEAR(static_cast<double>(growth->status()->at("history_full_in_days").as_int64()), 70, 1);
+  end(std::move(growth));
+  Growth again({nullptr, grown(0), 7'900'000'000, grown(0)}, {saved, {}}, runtime);
+  EXPECT_TRUE(again.status()) << "known after a restart";
+  Growth back(Growth::Sources{&machine, grown(0), kNoLimit}, {saved, {}}, runtime);
+  EXPECT_FALSE(back.status()) << "of a disk it says nothing";
 }
 
 // They went along to PostgreSQL, and the last of them was said for ever.

@@ -1016,7 +1016,7 @@ TEST_F(TwoMembers, APostThatItsOwnersRefusedIsNotSaidToBeTaken) {
   publish(create_text(post));
   settle(std::chrono::seconds(10));
   std::string report = control("/doctor").body;
-  EXPECT_THAT(report, HasSubstr("no post of it since the start, and refused one: home.example answered 403"));
+  EXPECT_THAT(report, HasSubstr("no post of it yet, and refused one: home.example answered 403"));
   EXPECT_THAT(report, HasSubstr("owners fetch posts from home.example before they take them"));
   takes = true;
   post.uri = "https://home.example/notes/2";
