@@ -1,6 +1,7 @@
 // Bounds in memory: what is under way is counted, and what is remembered makes room.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <map>
 #include <set>
@@ -95,6 +96,18 @@ class Shares {
     change(heaviest(), drop);
     return true;
   }
+  // Whose something goes for one more of `who`'s, where what is new always takes the place of something:
+  // theirs who have most; or, if nobody has so much more, that of `who`; or, of those who have as little as
+  // one who is new, whose is the first by `before`. There must be somebody.
+  template <class Before>
+  [[nodiscard]] const std::string& gives_way_to(const std::string& who, Before before) const {
+    if (by_size_.rbegin()->first > of(who) + 1) return heaviest();
+    const auto its = items_.find(who);
+    if (its != items_.end()) return its->first;
+    return std::ranges::min_element(items_, before, &Of::value_type::second)->first;
+  }
+  // Those who have something.
+  [[nodiscard]] std::size_t holders() const { return items_.size(); }
   // Those who have something take turns: who comes after that one. There must be somebody.
   [[nodiscard]] const std::string& next_after(const std::string& who) const {
     const auto next = items_.upper_bound(who);
@@ -139,6 +152,38 @@ class Shares {
   Of items_;
   std::set<std::pair<std::size_t, std::string>> by_size_;
   std::size_t size_ = 0;
+};
+
+// The same where nothing that is there can be taken away again: one may have more as long as they have less
+// than is left (Choudhury and Hahne, "Dynamic queue length thresholds", 1998). One alone has half of the
+// places at most, two a third each: there is always one for who has none, unless those who fill it are as
+// many as a good part of the places.
+class DynamicThreshold {
+ public:
+  explicit DynamicThreshold(std::size_t most) : most_(most) {}
+  [[nodiscard]] std::size_t size() const { return size_; }
+  [[nodiscard]] std::size_t of(const std::string& who) const {
+    const auto its = counts_.find(who);
+    return its == counts_.end() ? 0 : its->second;
+  }
+  [[nodiscard]] bool has_room(const std::string& who) const {
+    return size_ < most_ && of(who) < most_ - size_;
+  }
+  void add(const std::string& who) {
+    ++counts_[who];
+    ++size_;
+  }
+  // They must have one.
+  void remove(const std::string& who) {
+    const auto its = counts_.find(who);
+    if (--its->second == 0) counts_.erase(its);
+    --size_;
+  }
+
+ private:
+  std::size_t most_;
+  std::size_t size_ = 0;
+  std::map<std::string, std::size_t> counts_;
 };
 
 }  // namespace tagring

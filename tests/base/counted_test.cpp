@@ -126,6 +126,22 @@ TEST(Shares, AsManyAsThereArePlacesShutOutWhoeverIsNew) {
   EXPECT_FALSE(numbers.make_room("home", kMost, drop_last)) << "they would only change places";
 }
 
+TEST(Shares, WhatIsNewTakesThePlaceOfWhatIsTheirsWhoHaveMost) {
+  Numbers numbers;
+  const auto lower = [](const std::set<int>& a, const std::set<int>& b) { return *a.begin() < *b.begin(); };
+  add(numbers, "a", 2);
+  add(numbers, "b", 1);
+  EXPECT_EQ(numbers.gives_way_to("new", lower), "b") << "all have as little, and that is the first";
+  EXPECT_EQ(numbers.gives_way_to("a", lower), "a");
+  add(numbers, "a", 3);
+  EXPECT_EQ(numbers.gives_way_to("b", lower), "b") << "they would only change places";
+  EXPECT_EQ(numbers.gives_way_to("new", lower), "a");
+  add(numbers, "a", 4);
+  EXPECT_EQ(numbers.gives_way_to("b", lower), "a");
+  EXPECT_EQ(numbers.gives_way_to("a", lower), "a");
+  EXPECT_EQ(numbers.holders(), 2U);
+}
+
 TEST(Shares, ThoseWhoHaveSomethingTakeTurns) {
   Numbers numbers;
   for (const char* who : {"a", "c"}) add(numbers, who, 1);
@@ -133,6 +149,34 @@ TEST(Shares, ThoseWhoHaveSomethingTakeTurns) {
   EXPECT_EQ(numbers.next_after("a"), "c");
   EXPECT_EQ(numbers.next_after("b"), "c");
   EXPECT_EQ(numbers.next_after("c"), "a");
+}
+
+std::size_t fill(DynamicThreshold& places, const std::string& who) {
+  while (places.has_room(who)) places.add(who);
+  return places.of(who);
+}
+
+TEST(DynamicThreshold, WhoeverIsNewFindsAPlaceHoweverManyOthersTake) {
+  constexpr std::size_t kMost = 1'000;
+  DynamicThreshold places(kMost);
+  EXPECT_EQ(fill(places, "flood.example"), kMost / 2);
+  EXPECT_EQ(fill(places, "second.example"), kMost / 4);
+  EXPECT_FALSE(places.has_room("flood.example"));
+  EXPECT_GE(fill(places, "home.example"), kMost / 10);
+  EXPECT_LE(places.size(), kMost);
+}
+
+TEST(DynamicThreshold, WhoGivesBackMakesRoomForOthers) {
+  DynamicThreshold places(4);
+  fill(places, "a");
+  fill(places, "b");
+  fill(places, "c");
+  EXPECT_EQ(places.size(), 4U);
+  EXPECT_FALSE(places.has_room("d"));
+  places.remove("b");
+  EXPECT_EQ(places.of("b"), 0U);
+  EXPECT_TRUE(places.has_room("d"));
+  EXPECT_FALSE(places.has_room("a"));
 }
 
 }  // namespace
