@@ -20,6 +20,7 @@
 #include <sys/socket.h>
 #include <utility>
 
+#include "base/counted.hpp"
 #include "http/url.hpp"
 #include "net/system_clock.hpp"
 
@@ -79,6 +80,8 @@ Result<Addresses> ask_system(const std::string& host) {
   return addresses;
 }
 
+std::unexpected<Error> too_many() { return fail(ErrorCode::kUnavailable, "too many name look-ups at once"); }
+
 // Waits on its own executor for what a look-up thread posts there.
 template <class T>
 struct Waiter {
@@ -135,12 +138,15 @@ struct Resolver::Impl {
       budget::Spender domain;
       std::function<bool()> is_wanted;  // somebody still waits
       std::function<void()> run;
+      std::function<void()> give_way;  // instead
     };
     const budget::Resource resource;
-    unsigned room;  // idle threads
-    std::deque<Job> jobs;
+    unsigned room;                 // idle threads
+    Shares<std::deque<Job>> jobs;  // by domain
+    std::string last;              // whose turn it was
     asio::thread_pool threads;
   };
+  using Answers = std::map<std::string, Kept>;  // by name
 
   explicit Impl(ResolverOptions given)
       : options(std::move(given)),
@@ -152,6 +158,7 @@ struct Resolver::Impl {
     return options.budget == nullptr ? budget::Spender() : options.budget->who(host);
   }
   void start_jobs(Lane& lane);
+  void start(Lane& lane, Lane::Job job);
   void drop_unwanted(Lane& lane);
   Result<void> add_job(Lane& lane, Lane::Job job);
   void keep(const std::string& host, NameUse use, const Result<HostAddresses>& found);
@@ -163,8 +170,8 @@ struct Resolver::Impl {
                        Time until);
 
   const ResolverOptions options;
-  std::mutex mutex;  // of all below
-  std::map<NameUse, std::map<std::string, Kept>> kept;
+  std::mutex mutex;                         // of all below
+  std::map<NameUse, Shares<Answers>> kept;  // by domain
   std::map<std::pair<NameUse, std::string>, std::shared_ptr<Flight<Addresses>>> flights;
   Lane others;
   Lane ring;
@@ -178,50 +185,65 @@ Resolver::~Resolver() {
     lane->threads.join();
   }
   const std::lock_guard lock(impl_->mutex);
-  impl_->others.jobs.clear();
-  impl_->ring.jobs.clear();
+  for (Impl::Lane* lane : {&impl_->others, &impl_->ring})
+    lane->jobs.change_all([](auto& its) { its.clear(); });
   impl_->flights.clear();
 }
 
 // --- threads -----------------------------------------------------------------------------------------------
 
-// With the mutex, as all below. Passes over jobs of domains that have their share of threads.
+// With the mutex, as all below. Domains take turns; those that have their share of threads are passed over.
 void Resolver::Impl::start_jobs(Lane& lane) {
   drop_unwanted(lane);
-  for (auto job = lane.jobs.begin(); job != lane.jobs.end() && lane.room > 0;) {
-    if (options.budget != nullptr && options.budget->take(lane.resource, job->domain) > Duration::zero()) {
-      ++job;
+  for (std::size_t in_vain = 0; lane.room > 0 && in_vain < lane.jobs.holders();) {
+    lane.last = lane.jobs.next_after(lane.last);
+    const budget::Spender domain = lane.jobs.find(lane.last)->front().domain;
+    if (options.budget != nullptr && options.budget->take(lane.resource, domain) > Duration::zero()) {
+      ++in_vain;
       continue;
     }
-    --lane.room;
-    asio::post(lane.threads, [this, &lane, run = std::move(job->run), domain = job->domain] {
-      run();
-      const std::lock_guard lock(mutex);
-      ++lane.room;
-      if (options.budget != nullptr) options.budget->give_back(lane.resource, domain);
-      start_jobs(lane);
-    });
-    job = lane.jobs.erase(job);
+    in_vain = 0;
+    start(lane, lane.jobs.change(lane.last, [](std::deque<Lane::Job>& its) {
+      Lane::Job first = std::move(its.front());
+      its.pop_front();
+      return first;
+    }));
   }
+}
+
+void Resolver::Impl::start(Lane& lane, Lane::Job job) {
+  --lane.room;
+  asio::post(lane.threads, [this, &lane, run = std::move(job.run), domain = std::move(job.domain)] {
+    run();
+    const std::lock_guard lock(mutex);
+    ++lane.room;
+    if (options.budget != nullptr) options.budget->give_back(lane.resource, domain);
+    start_jobs(lane);
+  });
 }
 
 void Resolver::Impl::drop_unwanted(Lane& lane) {
   const NameUse use = &lane == &ring ? NameUse::kRing : NameUse::kOthers;
-  std::erase_if(lane.jobs, [&](const Lane::Job& job) {
-    const bool unwanted = !job.is_wanted();
-    if (unwanted) flights.erase({use, job.name});
-    return unwanted;
+  lane.jobs.change_all([&](std::deque<Lane::Job>& its) {
+    std::erase_if(its, [&](const Lane::Job& job) {
+      const bool unwanted = !job.is_wanted();
+      if (unwanted) flights.erase({use, job.name});
+      return unwanted;
+    });
   });
 }
 
+// Where no more may wait, the newest of the domain that has most gives way.
 Result<void> Resolver::Impl::add_job(Lane& lane, Lane::Job job) {
   drop_unwanted(lane);
-  const auto of_domain =
-      std::ranges::count(lane.jobs, job.domain.group, [](const Lane::Job& one) { return one.domain.group; });
-  const bool crowded = options.budget != nullptr && std::cmp_greater_equal(of_domain, kPendingOfDomainMax);
-  if (crowded || lane.jobs.size() >= kPendingMax)
-    return fail(ErrorCode::kUnavailable, "too many name look-ups at once");
-  lane.jobs.push_back(std::move(job));
+  const std::string domain = job.domain.whole();
+  const bool crowded = options.budget != nullptr && lane.jobs.of(domain) >= kPendingOfDomainMax;
+  const auto drop_newest = [](std::deque<Lane::Job>& its) {
+    its.back().give_way();
+    its.pop_back();
+  };
+  if (crowded || !lane.jobs.make_room(domain, kPendingMax, drop_newest)) return too_many();
+  lane.jobs.change(domain, [&](std::deque<Lane::Job>& its) { its.push_back(std::move(job)); });
   start_jobs(lane);
   return {};
 }
@@ -239,28 +261,41 @@ Task<Result<T>> Resolver::Impl::wait(std::shared_ptr<Flight<T>> flight, std::sha
 
 // --- what is known -----------------------------------------------------------------------------------------
 
+// Where no more are kept, one of the domain that has most goes, which is good for the shortest time.
 void Resolver::Impl::keep(const std::string& host, NameUse use, const Result<HostAddresses>& found) {
   const Time now = std::chrono::steady_clock::now();
   const Time until = now + (found ? found->lifetime : kFailureLifetime);
-  auto& hosts = kept[use];
-  const auto known = hosts.find(host);
-  const bool is_old_good = use == NameUse::kRing && known != hosts.end() && known->second.answer &&
-                           now < known->second.good_for_rings_until;
-  if (!found && is_old_good) {
-    known->second.until = until;
-    return;
-  }
-  if (known == hosts.end() && hosts.size() >= options.kept_max)
-    hosts.erase(std::ranges::min_element(hosts, {}, [](const auto& entry) { return entry.second.until; }));
-  Result<Addresses> answer = found ? Result<Addresses>(found->addresses) : std::unexpected(found.error());
-  hosts.insert_or_assign(host, Kept{std::move(answer), until, found ? now + kOldLifetime : until});
+  const std::string domain = domain_of(host).whole();
+  Shares<Answers>& all = kept[use];
+  const auto shortest = [](const Answers& its) {
+    return std::ranges::min_element(its, {}, [](const auto& entry) { return entry.second.until; });
+  };
+  const auto is_shorter = [&](const Answers& one, const Answers& other) {
+    return shortest(one)->second.until < shortest(other)->second.until;
+  };
+  const Answers* of_domain = all.find(domain);
+  const bool is_new = of_domain == nullptr || !of_domain->contains(host);
+  if (is_new && all.size() >= options.kept_max)
+    all.change(all.gives_way_to(domain, is_shorter), [&](Answers& its) { its.erase(shortest(its)); });
+  all.change(domain, [&](Answers& its) {
+    const auto known = its.find(host);
+    const bool is_old_good = use == NameUse::kRing && known != its.end() && known->second.answer &&
+                             now < known->second.good_for_rings_until;
+    if (!found && is_old_good) {
+      known->second.until = until;
+      return;
+    }
+    Result<Addresses> answer = found ? Result<Addresses>(found->addresses) : std::unexpected(found.error());
+    its.insert_or_assign(host, Kept{std::move(answer), until, found ? now + kOldLifetime : until});
+  });
 }
 
 std::optional<Result<Addresses>> Resolver::Impl::kept_answer(const std::string& host, NameUse use,
                                                              bool even_if_old) {
-  const auto& hosts = kept[use];
-  const auto known = hosts.find(host);
-  if (known == hosts.end()) return std::nullopt;
+  const Answers* of_domain = kept[use].find(domain_of(host).whole());
+  if (of_domain == nullptr) return std::nullopt;
+  const auto known = of_domain->find(host);
+  if (known == of_domain->end()) return std::nullopt;
   const Time until = even_if_old ? known->second.good_for_rings_until : known->second.until;
   if (std::chrono::steady_clock::now() >= until) return std::nullopt;
   return known->second.answer;
@@ -283,8 +318,12 @@ Result<std::shared_ptr<Flight<Addresses>>> Resolver::Impl::join(
     flights.erase({use, host});
     flight->land(found ? Result<Addresses>(found->addresses) : std::unexpected(found.error()));
   };
+  const auto give_way = [this, flight, host, use] {
+    flights.erase({use, host});
+    flight->land(too_many());
+  };
   flights[{use, host}] = flight;
-  if (auto added = add_job(lane(use), {host, domain_of(host), is_wanted, run}); !added) {
+  if (auto added = add_job(lane(use), {host, domain_of(host), is_wanted, run, give_way}); !added) {
     flights.erase({use, host});
     return std::unexpected(added.error());
   }
@@ -341,7 +380,9 @@ Task<Result<std::vector<ServiceHost>>> Resolver::find_service(std::string name, 
       const std::lock_guard lock(impl->mutex);
       flight->land(found);
     };
-    CO_TRY_VOID(impl->add_job(impl->ring, {name, impl->domain_of(name.substr(dot + 6)), is_wanted, run}));
+    const auto give_way = [flight] { flight->land(too_many()); };
+    const budget::Spender domain = impl->domain_of(name.substr(dot + 6));
+    CO_TRY_VOID(impl->add_job(impl->ring, {name, domain, is_wanted, run, give_way}));
   }
   co_return co_await impl->wait(flight, waiter, name, to_steady(deadline));
 }

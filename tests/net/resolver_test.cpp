@@ -178,6 +178,19 @@ TEST_F(ResolverTest, NamesOfOneDomainTakeAPartOfTheQueue) {
   EXPECT_TRUE(resolve("ttl60.example.net", NameUse::kOthers, std::chrono::seconds(4)));
 }
 
+TEST_F(ResolverTest, NamesOfFewDomainsThatFillTheQueueGiveWayToThoseOfOthers) {
+  for (int i = 0; i < 4; ++i) starve(fmt::format("evil{}.example", i), 1'000, NameUse::kOthers);
+  EXPECT_TRUE(resolve("ttl60.example.net", NameUse::kOthers, std::chrono::seconds(4)));
+}
+
+TEST_F(ResolverTest, ManyNamesOfOneDomainPushOutNoAnswerOfAnother) {
+  kept_max = 4;
+  ASSERT_TRUE(resolve("ttl60.example.net"));
+  for (int i = 0; i < 8; ++i) ASSERT_TRUE(resolve(fmt::format("ttl300.a{}.evil.example", i)));
+  const auto pause = server.pause();
+  EXPECT_TRUE(resolve("ttl60.example.net", NameUse::kOthers, std::chrono::seconds(4)));
+}
+
 TEST_F(ResolverTest, TheRingsHaveThreadsOfTheirOwn) {
   for (int i = 0; i < 30; ++i) starve(fmt::format("evil{}.example", i), 4, NameUse::kOthers);
   EXPECT_TRUE(resolve("ttl60.example.net", NameUse::kRing, std::chrono::seconds(4)));
