@@ -30,9 +30,10 @@ Task<std::optional<Authenticator::Signer>> Authenticator::signer_known(Claims cl
     if (known == nullptr) continue;
     KeyOwner owner = *known;
     const bool genuine = co_await is_genuine(claim, owner.key, checked);
-    if (genuine)
-      co_return Signer{
-          {std::move(owner.actor), claim.signed_at, claim.covers(kSynchronization)}, claim, owner.key};
+    if (!genuine) continue;
+    actors_.note_genuine(claim.key_id);
+    co_return Signer{
+        {std::move(owner.actor), claim.signed_at, claim.covers(kSynchronization)}, claim, owner.key};
   }
   co_return std::nullopt;
 }
@@ -58,6 +59,7 @@ Task<Result<Authenticator::Signer>> Authenticator::signer(Claims claims, Asked a
   if (known) co_return *std::move(known);
   const std::string checked = asked.checked;
   Result<Signer> fetched = co_await signer_fetched(claims.front(), std::move(asked));
+  if (fetched) actors_.note_genuine(fetched->claim.key_id);
   if (fetched) co_return fetched;
   // The same key may be that of the other signatures.
   known = co_await signer_known(std::move(claims), checked);

@@ -77,8 +77,14 @@ const KeyOwner* RemoteKeys::former(const std::string& key_id) const {
   return it != cache_.end() && it->second.former ? &*it->second.former : nullptr;
 }
 
-void RemoteKeys::remember(const std::string& key_id, const Result<KeyOwner>& owner) {
+std::string RemoteKeys::domain_of(const std::string& key_id) const {
+  return budget_.who(host_of(key_id)).whole();
+}
+
+void RemoteKeys::remember(const std::string& key_id, const Result<KeyOwner>& owner,
+                          const std::optional<IpAddress>& asker) {
   Entry entry{owner, clock_.now()};
+  std::string whose = asker ? budget_.who(*asker).whole() : domain_of(key_id);
   if (const auto it = cache_.find(key_id); it != cache_.end()) {
     if (it->second.owner) entry.refreshed = clock_.now();
     // Any signature that does not fit has it fetched again, so that takes away nothing.
@@ -89,28 +95,55 @@ void RemoteKeys::remember(const std::string& key_id, const Result<KeyOwner>& own
       return;
     }
     if (!owner) entry.former = it->second.owner ? std::optional(*it->second.owner) : it->second.former;
+    if (it->second.whose == domain_of(key_id)) whose = it->second.whose;
     forget(it);
   }
   entry.bytes = key_id.size() + (owner ? weight(owner->actor) : owner.error().message.size()) +
                 (entry.former ? weight(entry.former->actor) : 0);
-  // What was not to be had goes first, then what is oldest.
-  if (cache_.size() >= kSizeMax) {
-    forget(std::ranges::min_element(cache_, {}, [](const auto& known) {
-      return std::pair(known.second.owner.has_value() || known.second.former, known.second.fetched);
-    }));
+  make_room(whose, entry.bytes);
+  bytes_ += entry.bytes;
+  rank(cache_.emplace(key_id, std::move(entry)).first, std::move(whose));
+}
+
+void RemoteKeys::make_room(const std::string& whose, std::size_t bytes) {
+  if (cache_.size() >= most_) {
+    const auto is_worse = [](const Ranked& one, const Ranked& other) {
+      return *one.begin() < *other.begin();
+    };
+    const Ranked& its = *ranked_.find(ranked_.gives_way_to(whose, is_worse));
+    forget(cache_.find(std::get<std::string>(*its.begin())));
   }
   // And what is large, or whoever has long names would have all others forgotten.
-  while (!cache_.empty() && bytes_ + entry.bytes > kBytesMax)
+  while (!cache_.empty() && bytes_ + bytes > kBytesMax)
     forget(std::ranges::max_element(cache_, {}, [](const auto& known) { return known.second.bytes; }));
-  bytes_ += entry.bytes;
-  cache_.emplace(key_id, std::move(entry));
+}
+
+void RemoteKeys::note_genuine(const std::string& key_id) {
+  const auto it = cache_.find(key_id);
+  if (it == cache_.end()) return;
+  std::string domain = domain_of(key_id);
+  if (it->second.whose == domain) return;
+  unrank(it);
+  rank(it, std::move(domain));
 }
 
 void RemoteKeys::revoke(const std::string& key_id) {
   if (const auto it = cache_.find(key_id); it != cache_.end()) forget(it);
 }
 
-void RemoteKeys::forget(std::map<std::string, Entry>::iterator entry) {
+void RemoteKeys::rank(Cache::iterator entry, std::string whose) {
+  const auto& [key_id, its] = *entry;
+  ranked_.change(whose, [&](Ranked& all) { all.emplace(its.is_worth_more(), its.fetched, key_id); });
+  entry->second.whose = std::move(whose);
+}
+
+void RemoteKeys::unrank(Cache::iterator entry) {
+  const auto& [key_id, its] = *entry;
+  ranked_.change(its.whose, [&](Ranked& all) { all.erase({its.is_worth_more(), its.fetched, key_id}); });
+}
+
+void RemoteKeys::forget(Cache::iterator entry) {
+  unrank(entry);
   bytes_ -= entry->second.bytes;
   cache_.erase(entry);
 }
@@ -146,7 +179,7 @@ Task<Result<KeyOwner>> RemoteKeys::fetch_once(std::string key_id, std::optional<
   };
   const Landing landing{*this, key_id, *flight};
   flight->owner = co_await fetch(key_id, flight);
-  if (!flight->refused) remember(key_id, *flight->owner);
+  if (!flight->refused) remember(key_id, *flight->owner, flight->asker);
   co_return *flight->owner;
 }
 

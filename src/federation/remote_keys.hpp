@@ -4,8 +4,11 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
+#include <tuple>
 
+#include "base/counted.hpp"
 #include "base/runtime.hpp"
 #include "base/workers.hpp"
 #include "budget/manager.hpp"
@@ -23,10 +26,13 @@ struct KeyOwner {
   crypto::PublicKey key;
 };
 
+// Where no more are remembered, one of the registered domain that has most gives way.
 class RemoteKeys {
  public:
-  RemoteKeys(budget::Manager& budget, SignedClient& client, const Runtime& runtime)
-      : budget_(budget),
+  RemoteKeys(budget::Manager& budget, SignedClient& client, const Runtime& runtime,
+             std::size_t most = kSizeMax)
+      : most_(most),
+        budget_(budget),
         client_(client),
         clock_(runtime.clock),
         executor_(runtime.executor),
@@ -43,6 +49,10 @@ class RemoteKeys {
   [[nodiscard]] const KeyOwner* known(const std::string& key_id) const;
   // The owner of a key whose document was there, and is no more: to know them by the last that they say.
   [[nodiscard]] const KeyOwner* former(const std::string& key_id) const;
+
+  // The key has signed something: from now on it has its place as one of its own domain. Before, it is there
+  // because an asker named it, and anybody can name the keys of others.
+  void note_genuine(const std::string& key_id);
 
   void note_known(const std::string& actor, const IpAddress& peer);
 
@@ -63,7 +73,12 @@ class RemoteKeys {
     std::optional<Instant> refreshed = {};  // fetched although it was known
     bool stale = false;                     // in vain
     std::size_t bytes = 0;
+    std::string whose = {};
+    [[nodiscard]] bool is_worth_more() const { return owner || former; }
   };
+  // Those of one domain, or named from one address: what was not to be had, then what is oldest.
+  using Ranked = std::set<std::tuple<bool, Instant, std::string>>;
+  using Cache = std::map<std::string, Entry>;  // by key id
   // Ends for all who wait, however it ends for who fetches.
   struct Flight {
     Flight(Clock& clock, Executor executor) : landed(clock, std::move(executor)) {}
@@ -76,18 +91,25 @@ class RemoteKeys {
   Task<Result<KeyOwner>> fetch_once(std::string key_id, std::optional<IpAddress> asker);
   Task<Result<KeyOwner>> fetch(std::string key_id, std::shared_ptr<Flight> flight);
   Task<Result<std::string>> document(std::string url, std::shared_ptr<Flight> flight);
-  void remember(const std::string& key_id, const Result<KeyOwner>& owner);
+  void remember(const std::string& key_id, const Result<KeyOwner>& owner,
+                const std::optional<IpAddress>& asker);
   void revoke(const std::string& key_id);
-  void forget(std::map<std::string, Entry>::iterator entry);
+  void forget(Cache::iterator entry);
+  void rank(Cache::iterator entry, std::string whose);
+  void unrank(Cache::iterator entry);
+  void make_room(const std::string& whose, std::size_t bytes);
+  [[nodiscard]] std::string domain_of(const std::string& key_id) const;
   [[nodiscard]] bool is_recent(const Entry& entry, bool refresh) const;
 
+  const std::size_t most_;
   budget::Manager& budget_;
   SignedClient& client_;
   Clock& clock_;
   Executor executor_;
   Workers& workers_;
-  std::map<std::string, Entry> cache_;  // by key id
-  std::size_t bytes_ = 0;               // of all of them
+  Cache cache_;
+  Shares<Ranked> ranked_;  // by registered domain, or group of the addresses of who asked
+  std::size_t bytes_ = 0;  // of all of them
   std::map<std::string, std::shared_ptr<Flight>> flights_;
 };
 

@@ -45,6 +45,20 @@ class RemoteKeysTest : public belief::BeliefTest {
     co_return co_await keys.owner_of_key(key_of(actor), /*refresh=*/false, asker);
   }
 
+  // Each from another server.
+  void fetch_many(RemoteKeys& few, const std::string& domain, int count, std::optional<IpAddress> asker) {
+    for (int n = 0; n < count; ++n) {
+      loop.run_for(std::chrono::minutes(1));
+      const std::string actor = fmt::format("https://n{}.{}/u", n, domain);
+      join(actor);
+      const auto owner = loop.await(kOwner, few.owner_of_key(key_of(actor), /*refresh=*/false, asker),
+                                    std::chrono::seconds(10), Duration(10));
+      TR_ASSERT(owner);
+      ASSERT_TRUE(*owner) << owner->error().message;
+      if (!asker) few.note_genuine(key_of(actor));
+    }
+  }
+
   const IpAddress greedy = *IpAddress::parse("203.0.113.9");
   const IpAddress other = *IpAddress::parse("198.51.100.7");
   RemoteKeys keys{budget, client, runtime};
@@ -76,6 +90,30 @@ TEST_F(RemoteKeysTest, LongNamesMakeRoomForEachOtherAndForNobodyElse) {
   EXPECT_LE(keys.bytes(), RemoteKeys::kBytesMax);
   EXPECT_GT(keys.bytes(), RemoteKeys::kBytesMax / 2);
   EXPECT_NE(keys.known(key_of(actor)), nullptr);
+}
+
+TEST_F(RemoteKeysTest, ManyKeysOfOneDomainMakeRoomForEachOtherAndForNobodyElse) {
+  RemoteKeys few{budget, client, runtime, 8};
+  fetch_many(few, "home.example", 2, {});
+  fetch_many(few, "evil.example", 20, {});
+  for (int n = 0; n < 2; ++n)
+    EXPECT_NE(few.known(key_of(fmt::format("https://n{}.home.example/u", n))), nullptr) << n;
+  EXPECT_NE(few.known(key_of("https://n19.evil.example/u")), nullptr) << "it has its share";
+  fetch_many(few, "new.example", 2, {});
+  for (int n = 0; n < 2; ++n)
+    EXPECT_NE(few.known(key_of(fmt::format("https://n{}.new.example/u", n))), nullptr) << n;
+}
+
+TEST_F(RemoteKeysTest, KeysThatSomebodyNamesTakeNoPlacesOfTheirDomain) {
+  RemoteKeys few{budget, client, runtime, 8};
+  fetch_many(few, "home.example", 4, {});
+  const std::string genuine = "https://n19.named.home.example/u";
+  fetch_many(few, "named.home.example", 20, greedy);
+  for (int n = 0; n < 4; ++n)
+    EXPECT_NE(few.known(key_of(fmt::format("https://n{}.home.example/u", n))), nullptr) << n;
+  few.note_genuine(key_of(genuine));
+  fetch_many(few, "evil.example", 20, greedy);
+  EXPECT_NE(few.known(key_of(genuine)), nullptr) << "it has signed something";
 }
 
 TEST_F(RemoteKeysTest, AKeyIsKeptWhereItsServerDoesNotSayAnythingOfIt) {
