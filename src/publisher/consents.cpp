@@ -376,7 +376,7 @@ Task<Result<std::string>> Consents::keep_end(std::string author, End end, bool i
   ends_.insert_or_assign(key, clock_.now());
   const auto posts = co_await store_.posts_of(std::move(author), "", 1, PostsOf::kAll);
   Result<std::string> kept = posts ? Result<std::string>("") : std::unexpected(posts.error());
-  if (posts && !posts->empty()) kept = co_await copies_.keep(signed_body);
+  if (posts && !posts->empty()) kept = co_await copies_.keep(signed_body, key.first);
   if (!kept || kept->empty()) ends_.erase(key);
   co_return kept;
 }

@@ -102,7 +102,7 @@ Task<Publisher::Outcome> Publisher::take_welcome(fediverse::Note note, fediverse
   if (known && is_update && !is_past && for_all && !signed_body.empty()) {
     CO_TRY(const delivery::Consent consent, co_await consent_of(author));
     if (consent.relay) {
-      CO_TRY(post.signed_copy, co_await copies_.keep(signed_body));
+      CO_TRY(post.signed_copy, co_await copies_.keep(signed_body, note.author));
       delivery::PublishedPost before = *known;
       before.signed_copy = post.signed_copy;
       copies_.hand_on(before, delivery::Op::kAdd);
@@ -253,7 +253,7 @@ Task<Publisher::Outcome> Publisher::deletion(std::string uri, std::string actor,
   if (!fediverse::is_same_origin(known->author, actor))
     co_return fail(ErrorCode::kDenied, "only the author's server may delete a post");
   if (!signed_body.empty()) {
-    CO_TRY(known->signed_copy, co_await copies_.keep(signed_body));
+    CO_TRY(known->signed_copy, co_await copies_.keep(signed_body, known->author));
   }
   copies_.forget_edits(known->uri);
   copies_.hand_on(*known, delivery::Op::kRemove);

@@ -63,10 +63,10 @@ Task<void> SignedCopies::stop() {
   co_await tasks_.join();
 }
 
-Task<Result<std::string>> SignedCopies::keep(const std::string& body) {
+Task<Result<std::string>> SignedCopies::keep(const std::string& body, const std::string& author) {
   if (body.size() > kSizeMax) co_return "";
   std::string name = to_hex(crypto::sha256(body));
-  remember(name, body);
+  remember(name, body, ring::domain_of(host_of(author)));
   Copy& copy = copies_.at(name);
   const Said said = read(body, clock_.wall_now());
   if (!std::exchange(copy.own, true) && !said.deletes && !said.uri.empty()) {
@@ -80,28 +80,40 @@ Task<Result<std::string>> SignedCopies::keep(const std::string& body) {
   co_return name;
 }
 
-void SignedCopies::remember(const std::string& hash, std::string body) {
-  while (!order_.empty()) {
-    const auto oldest = copies_.find(order_.front());
-    const bool stays = oldest != copies_.end() && bytes_ + body.size() <= kBytesMax &&
-                       clock_.now() - oldest->second.since < kKept;
-    if (stays) break;
-    erase(order_.front());
-    order_.pop_front();
-  }
-  const std::size_t size = body.size();
-  if (!copies_.try_emplace(hash, Copy{std::move(body), clock_.now()}).second) return;
-  order_.push_back(hash);
-  bytes_ += size;
+void SignedCopies::remember(const std::string& hash, std::string body, std::string whose) {
+  const Instant expired = clock_.now() - kKept;
+  const auto drop_oldest = [this](Held& its) { drop(its, std::string(its.by_age.begin()->second)); };
+  held_.change_all([&](Held& its) {
+    while (!its.by_age.empty() && its.by_age.begin()->first <= expired) drop_oldest(its);
+  });
+  if (copies_.contains(hash)) return;
+  const auto is_older = [](const Held& one, const Held& other) {
+    return *one.by_age.begin() < *other.by_age.begin();
+  };
+  while (!held_.empty() && held_.size() + body.size() > kBytesMax)
+    held_.change(held_.gives_way_to(whose, is_older), drop_oldest);
+  held_.change(whose, [&](Held& its) {
+    its.by_age.emplace(clock_.now(), hash);
+    its.bytes += body.size();
+  });
+  copies_.emplace(hash, Copy{std::move(body), std::move(whose), clock_.now()});
+}
+
+// `its` are those of the domain that has it.
+void SignedCopies::drop(Held& its, const std::string& hash) {
+  const auto copy = copies_.find(hash);
+  its.bytes -= copy->second.body.size();
+  const auto edits = edits_.find(copy->second.edited_post);
+  if (edits != edits_.end() && edits->second.erase(hash) > 0 && edits->second.empty()) edits_.erase(edits);
+  its.by_age.erase({copy->second.since, copy->first});
+  copies_.erase(copy);
 }
 
 void SignedCopies::erase(const std::string& hash) {
   const auto copy = copies_.find(hash);
   if (copy == copies_.end()) return;
-  bytes_ -= copy->second.body.size();
-  const auto edits = edits_.find(copy->second.edited_post);
-  if (edits != edits_.end() && edits->second.erase(hash) > 0 && edits->second.empty()) edits_.erase(edits);
-  copies_.erase(copy);
+  const std::string whose = copy->second.whose;
+  held_.change(whose, [&](Held& its) { drop(its, hash); });
 }
 
 void SignedCopies::forget_edits(const std::string& uri, const std::string& but_hash) {
@@ -217,9 +229,9 @@ void SignedCopies::put_off(Work work) {
     if (work.version >= waiting.version) std::swap(work, waiting);
     waiting.posts[post].merge(work.posts[post]);
     waiting.owed.insert(waiting.owed.end(), work.owed.begin(), work.owed.end());
-  } else if (put_off_count_ < kPutOffMax && of_host->second.size() < kPutOffOfHostMax) {
+  } else if (const std::string domain = ring::domain_of(host); put_off_count_.has_room(domain)) {
     of_host->second.emplace(post, std::move(work));
-    ++put_off_count_;
+    put_off_count_.add(domain);
   } else {
     drop(host, "too many wait");
   }
@@ -231,9 +243,10 @@ Task<void> SignedCopies::go_on(std::string host) {
     co_await clock_.sleep_until(later);
     std::map<std::string, Work>& waiting = put_off_[host];
     std::vector<Work> due;
-    put_off_count_ -= std::erase_if(waiting, [&](auto& entry) {
+    std::erase_if(waiting, [&](auto& entry) {
       if (entry.second.not_before > clock_.now()) return false;
       due.push_back(std::move(entry.second));
+      put_off_count_.remove(ring::domain_of(host));
       return true;
     });
     if (due.empty() && waiting.empty()) break;
@@ -285,8 +298,10 @@ Task<bool> SignedCopies::hand_over(Work work, std::string body) {
   if (waiting != put_off_.end()) {
     const auto other = waiting->second.find(work.first());
     const bool is_outdone = other != waiting->second.end() && other->second.version <= work.version;
-    if (is_outdone) waiting->second.erase(other);
-    put_off_count_ -= is_outdone ? 1 : 0;
+    if (is_outdone) {
+      waiting->second.erase(other);
+      put_off_count_.remove(ring::domain_of(host));
+    }
   }
   bool is_done = true;
   for (const auto& [inbox, actor] : ways) {
@@ -414,10 +429,11 @@ Task<Result<std::string>> SignedCopies::fetch_from_stranger(std::string url, con
 }
 
 Task<Result<std::string>> SignedCopies::fetch_from(std::string url, const std::string& hash) {
+  std::string whose = ring::domain_of(host_of(url));
   CO_TRY(std::string body, co_await client_.fetch_body(std::move(url)));
   if (body.size() > kSizeMax || to_hex(crypto::sha256(body)) != hash)
     co_return fail(ErrorCode::kInvalid, "another copy than was named");
-  remember(hash, body);
+  remember(hash, body, std::move(whose));
   co_return body;
 }
 

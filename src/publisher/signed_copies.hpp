@@ -2,7 +2,8 @@
 // other servers believe those, whoever brings them, and take nobody else's word.
 //
 // Only the publisher's node gives out the bytes: deletions, which have no content, for a week, from disk;
-// edits for a day, from memory, and only until the post has left a hashtag. Events in the rings name them by
+// edits for a day, from memory, and only until the post has left a hashtag. Where that is full, the
+// oldest of the registered domain that has most goes. Events in the rings name them by
 // their SHA-256. A node that has followers of the hashtag fetches them from there, and queues them for its
 // followers as it does single activities, on disk until each has taken them. Whose publisher's node is away
 // is asked for again, for a week and after restarts. Never a new post, and nothing that is not public; of who
@@ -11,13 +12,14 @@
 // in memory, of each post the latest.
 #pragma once
 
-#include <deque>
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "base/counted.hpp"
 #include "base/runtime.hpp"
 #include "base/time.hpp"
 #include "belief/tag_event.hpp"
@@ -49,7 +51,6 @@ class SignedCopies {
   static constexpr std::size_t kPostsMax = 1000;  // of one copy: who saw one of an account's saw the account
   static constexpr std::size_t kTagsMax = 128;    // of a post: those that it has, and had
   static constexpr std::size_t kPutOffMax = 10'000;
-  static constexpr std::size_t kPutOffOfHostMax = 2'000;
 
   SignedCopies(federation::ActivityQueue& activities, federation::SignedClient& client,
                delivery::Announcer& announcer, const instances::Instances& instances,
@@ -70,7 +71,7 @@ class SignedCopies {
 
   // Keeps what an author's server signed of a public post, and returns its name for events
   // (delivery::TagEvent::signed_copy). Empty if it is too large. What is on disk is there when it completes.
-  [[nodiscard]] Task<Result<std::string>> keep(const std::string& body);
+  [[nodiscard]] Task<Result<std::string>> keep(const std::string& body, const std::string& author);
   // Answers GET kPath?sha256=….
   [[nodiscard]] Task<HttpResponse> answer(HttpRequest request);
   // An event names a copy: it goes to those who follow the hashtag here and are no nodes, once each. One copy
@@ -82,16 +83,23 @@ class SignedCopies {
   // The post is there no more, or not under all its hashtags: nobody is given its edits, but for that one.
   void forget_edits(const std::string& uri, const std::string& but_hash = "");
   // Those that wait for another hour.
-  [[nodiscard]] std::size_t put_off() const { return put_off_count_; }
+  [[nodiscard]] std::size_t put_off() const { return put_off_count_.size(); }
   // Those that there was no room for, or no disk.
   [[nodiscard]] std::uint64_t dropped() const { return dropped_; }
 
  private:
   struct Copy {
     std::string body;
+    std::string whose;
     Instant since;
     bool own = false;              // this node is the publisher's, and gives it out
     std::string edited_post = {};  // URI; empty for a deletion
+  };
+  // Those of one registered domain: of who signed them, or of the node that gave them.
+  struct Held {
+    std::set<std::pair<Instant, std::string>> by_age;  // hashes
+    std::size_t bytes = 0;
+    [[nodiscard]] std::size_t size() const { return bytes; }
   };
   struct Hour {
     Instant end;
@@ -133,8 +141,9 @@ class SignedCopies {
   Task<Result<std::string>> fetch(std::string signed_copy, bool is_strange);
   Task<Result<std::string>> fetch_from_stranger(std::string url, const std::string& hash);
   Task<Result<std::string>> fetch_from(std::string url, const std::string& hash);
-  void remember(const std::string& hash, std::string body);
+  void remember(const std::string& hash, std::string body, std::string whose);
   void erase(const std::string& hash);
+  void drop(Held& its, const std::string& hash);
   [[nodiscard]] bool admits(const std::string& host, const std::string& hash);
 
   federation::ActivityQueue& activities_;
@@ -147,9 +156,8 @@ class SignedCopies {
   SteadyDate date_;
   Log& log_;
   std::map<std::string, Copy> copies_;                  // by SHA-256
-  std::deque<std::string> order_;                       // oldest first; some may be gone
+  Shares<Held> held_;                                   // those in copies_, by bytes
   std::map<std::string, std::set<std::string>> edits_;  // hashes, by the post's URI
-  std::size_t bytes_ = 0;
   std::set<std::pair<std::string, std::string>> sent_;
   std::map<std::string, Hour> hours_;              // by host
   std::map<std::string, Hour> minutes_;            // by host, of strangers that are asked
@@ -157,7 +165,7 @@ class SignedCopies {
   std::map<std::string, std::size_t> pending_of_;  // by registered domain of the origin
   // By host, and post: who has a place here has a task that goes on with it.
   std::map<std::string, std::map<std::string, Work>> put_off_;
-  std::size_t put_off_count_ = 0;
+  DynamicThreshold put_off_count_{kPutOffMax};  // by registered domain of the posts
   std::uint64_t dropped_ = 0;
   std::vector<std::uint64_t> settled_;  // that is to be written: there is a task for it
   Instant next_warning_{};

@@ -723,6 +723,30 @@ TEST_F(Copies, ThePublishersNodeHasThemForAWhileAndNamesThemInItsEvents) {
   EXPECT_EQ(get("/tagring/v1/signed?sha256=" + to_hex(crypto::sha256(deletion))).body, deletion);
 }
 
+TEST_F(Copies, ManyEditsOfOneServerPushOutNoneOfAnother) {
+  publish(create_text(post));
+  const std::string edit = signed_text(update_text(post));
+  publish(edit);
+  const std::string target = "/tagring/v1/signed?sha256=" + to_hex(crypto::sha256(edit));
+  ASSERT_EQ(get(target).body, edit);
+  const Author mallory = make_author("https://evil.example/users/m");
+  const PostText long_one{.uri = "https://evil.example/notes/1", .author = mallory.id, .tags = {"cats"}};
+  EXPECT_EQ(post_signed(create_text(long_one), mallory).status, 202);
+  settle();
+  constexpr std::size_t kSize = 60'000;
+  std::string last;
+  for (std::size_t i = 0; i * kSize < 2 * publisher::SignedCopies::kBytesMax; ++i) {
+    json::object update = json::parse_object(update_text(long_one)).value();
+    update["id"] = fmt::format("{}#{}", long_one.uri, i);
+    update["padding"] = std::string(kSize, 'x');
+    last = signed_text(json::serialize(update));
+    EXPECT_EQ(post_signed(last, mallory).status, 202);
+    settle();
+  }
+  EXPECT_EQ(get("/tagring/v1/signed?sha256=" + to_hex(crypto::sha256(last))).body, last);
+  EXPECT_EQ(get(target).body, edit);
+}
+
 TEST_F(Copies, DeletionsAreGivenOutForAWeekWhateverHappensToTheNode) {
   publish(create_text(post));
   publish(signed_text(update_text(post)));
