@@ -147,8 +147,7 @@ void PostCache::forget(const std::string& uri) {
     if (known == entries_.end()) continue;
     known->second.stale = known->second.state == State::kFetching;
     if (known->second.state < State::kThere) continue;
-    leave_out(known->first, known->second);
-    entries_.erase(known);
+    drop(Key(known->first));
   }
 }
 
@@ -219,6 +218,7 @@ void PostCache::begin_fetches() {
     if (is_failing(next->origin)) {
       entry.state = State::kFailed;
       if (std::exchange(entry.named, false)) --named_waiting_;
+      take_in(next->key, entry);
       count_down(domain_waiting_, next->domain);
       next = queue_.erase(next);
       continue;
@@ -355,29 +355,43 @@ std::string PostCache::found_at(const std::string& url) const {
   return found == nullptr ? std::string() : found->other;
 }
 
-// Forgets the oldest, a tenth at a time.
+// A tenth at a time.
 void PostCache::make_room() {
   if (entries_.size() <= options_.remembered_max && bytes_ <= options_.bytes_max) return;
-  std::multimap<Instant, Key> by_age;
+  const auto is_over = [this] {
+    return entries_.size() > options_.remembered_max / 10 * 9 || bytes_ > options_.bytes_max / 10 * 9;
+  };
+  std::multimap<Instant, Key> stale;
   for (const auto& [key, entry] : entries_) {
-    if (entry.state >= State::kThere) by_age.emplace(entry.since, key);
+    if (entry.state >= State::kThere && !is_fresh(entry, key.kind, clock_.now()))
+      stale.emplace(entry.since, key);
   }
-  for (const auto& [since, key] : by_age) {
-    if (entries_.size() <= options_.remembered_max / 10 * 9 && bytes_ <= options_.bytes_max / 10 * 9) return;
-    const auto oldest = entries_.find(key);
-    leave_out(key, oldest->second);
-    entries_.erase(oldest);
-  }
+  for (auto next = stale.begin(); next != stale.end() && is_over(); ++next) drop(next->second);
+  while (is_over() && !held_.empty()) drop(Key(held_.find(held_.heaviest())->by_age.begin()->second));
+}
+
+void PostCache::drop(const Key& key) {
+  const auto known = entries_.find(key);
+  leave_out(known->first, known->second);
+  entries_.erase(known);
 }
 
 void PostCache::take_in(const Key& key, const Entry& entry) {
   bytes_ += entry.bytes;
   if (entry.post && !entry.post->in_reply_to.empty()) replies_.emplace(entry.post->in_reply_to, key.uri);
+  held_.change(job_for(key).domain, [&](Held& its) {
+    its.by_age.emplace(entry.since, key);
+    its.cost += cost_of(entry);
+  });
 }
 
 void PostCache::leave_out(const Key& key, const Entry& entry) {
   bytes_ -= entry.bytes;
   if (entry.post) replies_.erase({entry.post->in_reply_to, key.uri});
+  held_.change(job_for(key).domain, [&](Held& its) {
+    its.by_age.erase({entry.since, key});
+    its.cost -= cost_of(entry);
+  });
 }
 
 }  // namespace tagring::posts

@@ -6,6 +6,7 @@
 // the next reader finds the answer.
 #pragma once
 
+#include <algorithm>
 #include <compare>
 #include <deque>
 #include <functional>
@@ -16,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/counted.hpp"
 #include "base/runtime.hpp"
 #include "federation/signed_client.hpp"
 #include "posts/status.hpp"
@@ -136,9 +138,23 @@ class PostCache {
   void note_failing(const std::string& origin, bool failed);
   Task<void> fetch(Key key);
   void finish(const Key& key, Entry result);
+  // What must be fetched again anyway goes first, the oldest; then what is oldest of the registered domain
+  // that has most.
   void make_room();
+  void drop(const Key& key);
   void take_in(const Key& key, const Entry& entry);
   void leave_out(const Key& key, const Entry& entry);
+
+  // Those of one registered domain.
+  struct Held {
+    std::set<std::pair<Instant, Key>> by_age;
+    std::size_t cost = 0;
+    [[nodiscard]] std::size_t size() const { return cost; }
+  };
+  // In bytes: each takes a place, too.
+  [[nodiscard]] std::size_t cost_of(const Entry& entry) const {
+    return entry.bytes + options_.bytes_max / std::max<std::size_t>(1, options_.remembered_max) + 1;
+  }
 
   const Options options_;
   federation::SignedClient& client_;
@@ -146,6 +162,7 @@ class PostCache {
   Clock& clock_;
   Workers& workers_;
   std::map<Key, Entry> entries_;
+  Shares<Held> held_;                       // what came of fetches, by cost
   std::map<std::string, Instant> changed_;  // by URI: when forget() was called last; some are lost
   struct Job {
     Key key;
