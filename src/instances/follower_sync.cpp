@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "base/bytes.hpp"
-#include "base/counted.hpp"
 #include "followers/authority.hpp"
 #include "http/url.hpp"
 #include "ring/contact.hpp"
@@ -81,9 +80,8 @@ Task<void> FollowerSync::look_again_and_again() {
     co_await clock_.sleep_until(next);
     for (const std::string& owner : subscriber_.owners()) {
       const std::string actor = fediverse::NodeUrls(owner).actor();
-      const auto seen = seen_.find(actor);
-      const bool is_heard =
-          seen != seen_.end() && seen->second.agrees && clock_.wall_now() - seen->second.at < kLookEvery / 2;
+      const Seen* seen = find_seen(actor);
+      const bool is_heard = seen != nullptr && seen->agrees && clock_.wall_now() - seen->at < kLookEvery / 2;
       if (is_heard || observer_.is_denied(actor)) continue;
       const Result<json::object> looked = co_await check(actor, /*apply_it=*/true);
       if (!looked) log_.debug("owner_not_compared", {{"owner", owner}, {"because", looked.error().message}});
@@ -114,10 +112,9 @@ void FollowerSync::take(const std::string& value, const federation::Authentic& s
   fediverse::RemoteActor actor = as_believed(sender.actor);
   const bool is_equal = header && digest_of(actor) == header->digest;
   const std::string ignored = header ? std::string() : std::string(followers::to_string(header.error()));
-  make_room(seen_, kSeenMax);
-  seen_.insert_or_assign(sender.actor.id,
-                         Seen{std::string(cut_utf8(is_utf8(value) ? value : "", followers::kHeaderBytesMax)),
-                              ignored, clock_.wall_now(), is_equal});
+  note_seen(sender.actor.id,
+            Seen{std::string(cut_utf8(is_utf8(value) ? value : "", followers::kHeaderBytesMax)), ignored,
+                 clock_.wall_now(), is_equal});
   if (!header) {
     ++counters_.ignored;
     log_.debug("followers_header_ignored", {{"sender", sender.actor.id}, {"because", ignored}});
@@ -126,13 +123,36 @@ void FollowerSync::take(const std::string& value, const federation::Authentic& s
   ++(is_equal ? counters_.equal : counters_.different);
   const auto known = waiting_.find(actor.id);
   if (known != waiting_.end()) {
-    known->second = {std::move(actor), std::move(*header)};
+    known->second.sender = std::move(actor);
+    known->second.header = std::move(*header);
     return;
   }
   if (is_equal) return;
-  if (waiting_.size() >= kWaitingMax && !actor.is_node) return;
-  waiting_.emplace(sender.actor.id, Waiting{std::move(actor), std::move(*header)});
+  std::string counted_as = actor.is_node ? std::string() : name_that_costs(actor.id);
+  if (!actor.is_node && !strangers_.has_room(counted_as)) return;
+  if (!actor.is_node) strangers_.add(counted_as);
+  waiting_.emplace(sender.actor.id, Waiting{std::move(actor), std::move(*header), std::move(counted_as)});
   tasks_.spawn("compare_followers", compare_later(sender.actor.id));
+}
+
+void FollowerSync::note_seen(const std::string& actor, Seen seen) {
+  const std::string domain = name_that_costs(actor);
+  const auto oldest = [](const SeenOf& its) {
+    return std::ranges::min_element(its, {}, [](const auto& entry) { return entry.second.at; });
+  };
+  const auto is_older = [&](const SeenOf& one, const SeenOf& other) {
+    return oldest(one)->second.at < oldest(other)->second.at;
+  };
+  if (find_seen(actor) == nullptr && seen_.size() >= kSeenMax)
+    seen_.change(seen_.gives_way_to(domain, is_older), [&](SeenOf& its) { its.erase(oldest(its)); });
+  seen_.change(domain, [&](SeenOf& its) { its.insert_or_assign(actor, std::move(seen)); });
+}
+
+const FollowerSync::Seen* FollowerSync::find_seen(const std::string& actor) const {
+  const SeenOf* its = seen_.find(name_that_costs(actor));
+  if (its == nullptr) return nullptr;
+  const auto seen = its->find(actor);
+  return seen == its->end() ? nullptr : &seen->second;
 }
 
 fediverse::RemoteActor FollowerSync::as_believed(fediverse::RemoteActor sender) const {
@@ -157,9 +177,14 @@ Task<void> FollowerSync::compare_later(std::string actor) {
   const Instant later = clock_.now() + kDelayMin + Duration(static_cast<Duration::rep>(rng_.below(spread)));
   co_await clock_.sleep_until(later);
   auto waiting = waiting_.extract(actor);
+  if (!waiting.mapped().counted_as.empty()) strangers_.remove(waiting.mapped().counted_as);
   if (digest_of(waiting.mapped().sender) == waiting.mapped().header.digest) {
     ++counters_.settled;
-    if (const auto seen = seen_.find(actor); seen != seen_.end()) seen->second.agrees = true;
+    if (const Seen* seen = find_seen(actor); seen != nullptr) {
+      Seen agreed = *seen;
+      agreed.agrees = true;
+      note_seen(actor, std::move(agreed));
+    }
     co_return;
   }
   // Nodes that are known are as many as this one follows or has met, whatever their names.
@@ -262,17 +287,17 @@ std::vector<Tag> FollowerSync::tags_of(const std::vector<std::string>& ids) cons
 
 FollowerSync::Said FollowerSync::said_by(const std::string& actor, json::object* report) const {
   Said said{.url = actor + "/followers_synchronization", .digest = {}};  // where most servers have it
-  const auto seen = seen_.find(actor);
-  if (seen == seen_.end()) return said;
-  (*report)["header"] = json::object{
-      {"at", to_rfc3339(seen->second.at)}, {"value", seen->second.value}, {"ignored", seen->second.ignored}};
-  const auto header = followers::parse_header(seen->second.value);
+  const Seen* seen = find_seen(actor);
+  if (seen == nullptr) return said;
+  (*report)["header"] =
+      json::object{{"at", to_rfc3339(seen->at)}, {"value", seen->value}, {"ignored", seen->ignored}};
+  const auto header = followers::parse_header(seen->value);
   if (!header || own_ == followers::Authority::of(header->url) ||
       followers::Authority::of(header->url) != followers::Authority::of(actor))
     return said;
   said.url = header->url;
   said.digest = header->digest;
-  said.counts = seen->second.ignored.empty() && clock_.wall_now() - seen->second.at < kHeaderCounts;
+  said.counts = seen->ignored.empty() && clock_.wall_now() - seen->at < kHeaderCounts;
   return said;
 }
 

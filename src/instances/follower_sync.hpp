@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "base/counted.hpp"
 #include "base/log.hpp"
 #include "base/runtime.hpp"
 #include "base/workers.hpp"
@@ -88,7 +89,8 @@ class FollowerSync {
   [[nodiscard]] fediverse::RemoteActor as_believed(fediverse::RemoteActor sender) const;
   struct Waiting {
     fediverse::RemoteActor sender;
-    followers::Header header;  // the latest
+    followers::Header header;     // the latest
+    std::string counted_as = {};  // in strangers_; empty for a node
   };
   struct Seen {
     std::string value;
@@ -98,6 +100,8 @@ class FollowerSync {
   };
   [[nodiscard]] std::expected<followers::Header, followers::Ignore> judge(
       const std::string& value, const federation::Authentic& sender) const;
+  void note_seen(const std::string& actor, Seen seen);
+  [[nodiscard]] const Seen* find_seen(const std::string& actor) const;
   [[nodiscard]] followers::Digest digest_of(const fediverse::RemoteActor& sender) const;
   [[nodiscard]] followers::Knowledge knowledge_of(const fediverse::RemoteActor& sender) const;
   Task<void> look_again_and_again();
@@ -133,9 +137,11 @@ class FollowerSync {
   Rng rng_;
   followers::Authority own_;
   followers::Throttle throttle_;
-  followers::Throttle nodes_throttle_;      // for nodes, whom strangers shall leave room
-  std::map<std::string, Waiting> waiting_;  // by actor: those to be compared shortly
-  std::map<std::string, Seen> seen_;        // by actor
+  followers::Throttle nodes_throttle_;         // for nodes, whom strangers shall leave room
+  std::map<std::string, Waiting> waiting_;     // by actor: those to be compared shortly
+  DynamicThreshold strangers_{kWaitingMax};    // of these, by registered domain
+  using SeenOf = std::map<std::string, Seen>;  // by actor
+  Shares<SeenOf> seen_;                        // by registered domain
   Counters counters_;
   TaskGroup tasks_;
 };

@@ -83,6 +83,10 @@ class Synchronisation : public NodeTest {
   std::string header(const std::string& digest) const { return header_of(dora, digest); }
   // Something by somebody that this node ignores, with the headers.
   void deliver_by(const Author& author, const std::vector<std::string>& headers, bool is_signed = true) {
+    send_by(author, headers, is_signed);
+    settle(instances::FollowerSync::kDelayMax + std::chrono::seconds(5));
+  }
+  void send_by(const Author& author, const std::vector<std::string>& headers, bool is_signed = true) {
     const json::object like = {{"@context", "https://www.w3.org/ns/activitystreams"},
                                {"id", fmt::format("{}/likes/{}", author.id, ++likes_)},
                                {"type", "Like"},
@@ -101,7 +105,6 @@ class Synchronisation : public NodeTest {
         .method = "POST", .target = "/inbox", .headers = call.headers, .body = call.body, .peer = {}};
     request.headers.set("Host", call.url.authority());
     EXPECT_EQ(ask(std::move(request)).status, 202);
-    settle(instances::FollowerSync::kDelayMax + std::chrono::seconds(5));
   }
   void deliver(const std::vector<std::string>& headers, bool is_signed = true) {
     deliver_by(dora, headers, is_signed);
@@ -287,6 +290,20 @@ TEST_F(Synchronisation, AServerOfManyNamesThatAnswersSlowlyHoldsOneSlot) {
     make_slow(slow);
     deliver_by(slow, {header_of(slow, hex_of({bob}))});
   }
+  deliver(header(hex_of({})));
+  EXPECT_EQ(fetches(), 1U);
+  EXPECT_THAT(known(), IsEmpty());
+}
+
+TEST_F(Synchronisation, ActorsOfOneDomainLeaveRoomInLineToOthers) {
+  know({alice});
+  std::vector<Author> flood;
+  for (std::size_t i = 0; i < instances::FollowerSync::kWaitingMax; ++i) {
+    flood.push_back(make_author(fmt::format("https://n{}.evil.example/users/u", i)));
+    send_by(flood.back(), {});  // so that its key is known
+    settle(std::chrono::seconds(3));
+  }
+  for (const Author& author : flood) send_by(author, {header_of(author, hex_of({bob}))});
   deliver(header(hex_of({})));
   EXPECT_EQ(fetches(), 1U);
   EXPECT_THAT(known(), IsEmpty());
