@@ -3,10 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/counted.hpp"
-#include "belief/tag_event.hpp"
 #include "http/url.hpp"
-#include "redundancy/partition.hpp"
 #include "ring/contact.hpp"
 
 namespace tagring::storage {
@@ -133,7 +130,7 @@ std::optional<HistoryEntry> Disputes::agree(std::map<Key, Dispute>::iterator ope
   dispute.is_backed = dispute.is_backed || (enough > 0 && 1 + dispute.others.size() >= enough);
   if (!dispute.is_backed || !origins_.hosts().is_known(host_of(dispute.entry.uri))) return std::nullopt;
   HistoryEntry agreed = std::move(dispute.entry);
-  open_.erase(open);
+  drop(open);
   return agreed;
 }
 
@@ -267,8 +264,10 @@ bool Disputes::raise(Dispute dispute) {
   const Key key{dispute.entry.partition, dispute.entry.uri};
   const auto open = open_.find(key);
   if (open != open_.end()) return !open->second.is_probe;
-  if (open_.size() >= most_ || queue_.size() >= 2 * most_) return false;
+  dispute.whose = server_of(dispute.from);
+  if (!places_.has_room(dispute.whose) || queue_.size() >= 2 * most_) return false;
   ++counters_.raised;
+  places_.add(dispute.whose);
   enqueue(key, open_.emplace(key, std::move(dispute)).first->second.due);
   return true;
 }
@@ -420,7 +419,7 @@ void Disputes::close(const Key& key, const Result<void>& done) {
   const auto open = open_.find(key);
   if (open == open_.end()) return;
   if (done) {
-    open_.erase(open);
+    drop(open);
     return;
   }
   log_.error("history_not_corrected", {{"post", key.second}, {"because", done.error().message}});

@@ -22,6 +22,7 @@
 #include <string>
 #include <vector>
 
+#include "base/counted.hpp"
 #include "base/runtime.hpp"
 #include "belief/origin_checker.hpp"
 #include "belief/tag_event.hpp"
@@ -32,7 +33,8 @@ namespace tagring::storage {
 
 class Disputes {
  public:
-  // `most`: that are open, and as many that were settled and are remembered.
+  // `most`: that are open, and as many that were settled and are remembered. What owners of one registered
+  // domain say is looked at as long as there are fewer of it than places that are left.
   Disputes(HistoryStore& history, belief::OriginChecker& origins, const Runtime& runtime,
            std::size_t most = kMax);
   static constexpr std::size_t kMax = 50'000;
@@ -125,6 +127,7 @@ class Disputes {
     belief::Version told = {};             // a removal that this node may have signed for since
     Instant due;
     unsigned tries = 0;
+    std::string whose = {};  // place it has
   };
   class Examined;
   struct Settled {
@@ -146,6 +149,10 @@ class Disputes {
   // False if what is said is not looked at, or not so that anything is set right.
   bool raise(Dispute dispute);
   void differ(const HistoryEntry& mine, HistoryEntry theirs, std::string from);
+  void drop(std::map<Key, Dispute>::iterator open) {
+    places_.remove(open->second.whose);
+    open_.erase(open);
+  }
   void enqueue(const Key& key, Instant due);
   void put_off(const Key& key, Dispute& dispute, Duration wait);
   [[nodiscard]] Duration wait_for(const Key& key, const Dispute& dispute) const;
@@ -168,6 +175,7 @@ class Disputes {
   Clock& clock_;
   Log& log_;
   std::map<Key, Dispute> open_;
+  DynamicThreshold places_{most_};     // of these, by registered domain of who said so
   std::multiset<Key> examined_;        // take() is looking whether they are here
   std::set<Key> promised_;             // meanwhile
   std::multimap<Instant, Key> queue_;  // by when they are due; of those that are gone nothing happens

@@ -82,6 +82,28 @@ TEST_F(DisputesTest, WhatBothHaveCostsNothing) {
   EXPECT_EQ(servers.asked_in_all(), 0);
 }
 
+TEST_F(DisputesTest, WhatServersOfOneDomainSayOfManyPostsLeavesRoomToOthers) {
+  Disputes few{history, origins, runtime, 8};
+  for (int n = 0; n < 20; ++n) {
+    HistoryEntry living = other(std::to_string(n));
+    servers.publish(living.uri, kAuthor, "cats", kDate);
+    have(living);
+    living.removed = true;
+    Disputes::Heard heard;
+    ASSERT_TRUE(
+        run(few.hear({std::move(living)}, "https://n" + std::to_string(n) + ".evil.example", &heard)));
+  }
+  EXPECT_EQ(few.open(), 4U);
+  have(entry());
+  Disputes::Heard heard;
+  ASSERT_TRUE(run(few.hear({entry(/*removed=*/true)}, kC, &heard)));
+  pass(minutes(1));
+  EXPECT_THAT(all(), testing::Contains(entry(/*removed=*/true)));
+  pass(minutes(60));
+  EXPECT_EQ(few.open(), 0U);
+  finish(few.stop());
+}
+
 TEST_F(DisputesTest, OfNothingTheDiskIsNotAsked) {
   int asked = 0;
   history.meanwhile = [&] { ++asked; };
