@@ -1,9 +1,12 @@
 #include "belief/doubts.hpp"
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
 #include "base/counted.hpp"
+#include "http/url.hpp"
+#include "ring/contact.hpp"
 
 namespace tagring::belief {
 
@@ -36,6 +39,7 @@ std::vector<TagEvent> Doubts::hear(std::vector<TagEvent> events, const std::stri
     }
     make_room();
     const auto [heard, is_first] = heard_.try_emplace(relay);
+    if (is_first) heard->second.domain = ring::domain_of(host_of(relay));
     ++heard->second.by_tag[event.tag];
     ++waiting_;
     heard->second.doubts.push_back({std::move(event), &taker, clock_.now(), clock_.now() + kWait});
@@ -44,11 +48,15 @@ std::vector<TagEvent> Doubts::hear(std::vector<TagEvent> events, const std::stri
   return believed;
 }
 
-// The oldest goes of whom most is heard, so that nobody pushes out what others say.
+// The oldest goes of whom most is heard, of the registered domain of which most is, so that nobody pushes out
+// what others say.
 void Doubts::make_room() {
   if (waiting_ < most_) return;
-  const auto most =
-      std::ranges::max_element(heard_, {}, [](const auto& entry) { return entry.second.doubts.size(); });
+  std::map<std::string_view, std::size_t> of_domain;
+  for (const auto& [relay, heard] : heard_) of_domain[heard.domain] += heard.doubts.size();
+  const auto most = std::ranges::max_element(heard_, {}, [&](const auto& entry) {
+    return std::pair(of_domain.at(entry.second.domain), entry.second.doubts.size());
+  });
   Heard& heard = most->second;
   if (heard.doubts.empty()) return;
   tagring::make_room(forgotten_, kForgottenMax);

@@ -58,6 +58,7 @@ class Doubts {
     Instant due;
   };
   struct Heard {
+    std::string domain;                 // registered, of the relay
     std::deque<Doubt> doubts;           // by `due`, about
     std::map<Tag, std::size_t> by_tag;  // with the one that is looked into now
   };

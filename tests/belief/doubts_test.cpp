@@ -114,5 +114,23 @@ TEST_F(DoubtsTest, WhoSaysMuchHoldsUpAndPushesOutNobodyElse) {
   EXPECT_THAT(book.taken, ElementsAre(event()));
 }
 
+TEST_F(DoubtsTest, ManyRelaysOfOneDomainThatSayALittleEachPushOutNobodyElse) {
+  Doubts few{checker, runtime, 40};
+  const auto say = [&](const std::string& relay, int posts) {
+    std::vector<TagEvent> events;
+    for (int n = 0; n < posts; ++n) events.push_back(event(relay + "/" + std::to_string(n)));
+    EXPECT_THAT(few.hear(std::move(events), relay, kCats, book), IsEmpty());
+  };
+  say(kB, 6);
+  for (int n = 0; n < 10; ++n) say("https://n" + std::to_string(n) + ".evil.example", 4);
+  EXPECT_EQ(few.waiting(), 40U);
+  EXPECT_FALSE(few.has_forgotten(kB, "cats"_tag));
+  const auto stop = [&few]() -> Task<bool> {
+    co_await few.stop();
+    co_return true;
+  };
+  EXPECT_TRUE(loop.await(kOwner, stop(), std::chrono::seconds(1), Duration(10)));
+}
+
 }  // namespace
 }  // namespace tagring::belief
