@@ -38,8 +38,8 @@ bool Connections::take(const Kind& kind, Place& place, std::uint64_t amount) {
 // Takes one from the strangers who have most, if the newcomer has less: one that waits for a request, if
 // they have such, and the oldest of these. Who is known makes room only for others who are, and a proxy,
 // through which everybody comes, for nobody. Where one address has all the turns that one may have, the
-// oldest of its own goes. Of bodies, what the newcomer has sent whole counts too, and answers: or it would
-// take from who sends the first.
+// oldest of its own goes. Of bodies, what the newcomer has sent whole counts too, or it would take from who
+// sends the first.
 bool Connections::make_room(const Kind& kind, const Place& newcomer, std::uint64_t amount) {
   const budget::Spender& who = newcomer.*kind.who;
   if (!is_limited(kind) || budget_->has_room(kind.resource, who, amount)) return false;
@@ -139,14 +139,6 @@ Task<budget::Share> Connections::end_body(std::shared_ptr<Connections> self, Sha
   const auto found = self->places_.find(session);
   if (found == self->places_.end()) co_return budget::Share();
   co_return std::move(found->second.body);
-}
-
-Task<budget::Share> Connections::room_for_answer(std::shared_ptr<Connections> self, SharedSession session,
-                                                 budget::Spender asker, std::uint64_t size) {
-  const bool has_room = co_await let_body_grow(self, session, std::move(asker), 0, size);
-  if (!has_room) co_return budget::Share();
-  budget::Share share = co_await end_body(std::move(self), std::move(session));
-  co_return share;
 }
 
 bool Connections::may_begin(const Place& place) const {

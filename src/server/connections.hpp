@@ -64,9 +64,9 @@ struct Place {
   budget::Share share;                          // for as long as it is open
   budget::Share turn;                           // for as long as its TLS handshake lasts
   std::chrono::steady_clock::time_point since;  // it is open, or its turn has come
-  budget::Spender sender;                       // of the body that comes on it, maybe through a proxy
-  budget::Share body;                           // bytes of that, for as long as not all of it has come
-  std::chrono::steady_clock::time_point begun;  // that body
+  budget::Spender sender;  // of the body that comes on it, or who is answered; maybe through a proxy
+  budget::Share body;      // bytes of that, for as long as not all of it has come, or is taken
+  std::chrono::steady_clock::time_point begun;  // that body, or answer
 };
 
 // Used on its strand only.
@@ -79,7 +79,8 @@ struct Place {
 // last, so that not everybody waits where it is many who are slow.
 //
 // The body of a request counts as it comes, or saying that it will come would be enough to leave nothing to
-// others. Where strangers have all that they may have, bodies of which not all has come make room.
+// others. Where strangers have all that they may have, bodies of which not all has come make room, and so do
+// answers of which not all has been taken.
 class Connections : public std::enable_shared_from_this<Connections> {
  public:
   using Time = std::chrono::steady_clock::time_point;
@@ -109,11 +110,9 @@ class Connections : public std::enable_shared_from_this<Connections> {
   // begins. Not if there is no room, or it has made room for another meanwhile.
   static Task<bool> let_body_grow(std::shared_ptr<Connections> self, SharedSession session,
                                   budget::Spender sender, std::uint64_t held, std::uint64_t size);
-  // What the body holds: nobody takes it any more. Not granted if it has made room for another.
+  // What the body holds: nobody takes it any more. Not granted if it has made room for another. An answer
+  // begins, and ends, in the same way, once it is taken.
   static Task<budget::Share> end_body(std::shared_ptr<Connections> self, SharedSession session);
-  // The same for an answer, which is there whole. Not granted if there is no room, and nobody makes any.
-  static Task<budget::Share> room_for_answer(std::shared_ptr<Connections> self, SharedSession session,
-                                             budget::Spender asker, std::uint64_t size);
 
  private:
   // What a place has one of, whose that is, and since when.

@@ -120,8 +120,9 @@ class HttpSession final : public Session {
   Task<bool> shake_hands(std::shared_ptr<Session> self);
   Task<bool> wait_for_request();
   Task<int> read_request_line();
-  [[nodiscard]] budget::Share share_of(const std::optional<budget::Spender>& asker, std::uint64_t size) const;
-  Task<budget::Share> share_of_answer(SharedSession self, const Incoming* incoming, std::uint64_t size);
+  // Whether there is room for so much, or somebody makes some.
+  Task<bool> begin_answer(SharedSession self, const Incoming* incoming, std::uint64_t size);
+  Task<void> end_answer(SharedSession self);
   [[nodiscard]] std::optional<budget::Spender> spender_of(const IpAddress& peer) const;
   [[nodiscard]] std::shared_ptr<budget::Meter> meter_of(const Incoming& incoming, bool may_refuse) const;
   Task<Incoming> read_request(SharedSession self);
@@ -228,27 +229,27 @@ std::optional<budget::Spender> HttpSession::spender_of(const IpAddress& peer) co
   return service_->options.budget->who(peer);
 }
 
-budget::Share HttpSession::share_of(const std::optional<budget::Spender>& asker, std::uint64_t size) const {
-  return {asker && size > 0 ? service_->options.budget : nullptr, budget::Resource::kBodies,
-          asker.value_or(budget::Spender()), size};
-}
-
 // Null if nobody is charged.
 std::shared_ptr<budget::Meter> HttpSession::meter_of(const Incoming& incoming, bool may_refuse) const {
   if (!incoming.is_metered) return nullptr;
   return std::make_shared<budget::Meter>(*service_->options.budget, *incoming.asker, may_refuse);
 }
 
-// Or who only begins bodies would leave no room for what others ask for.
-Task<budget::Share> HttpSession::share_of_answer(SharedSession self, const Incoming* incoming,
-                                                 std::uint64_t size) {
-  budget::Share share = share_of(incoming->asker, size);
+// It makes room for others, as the body of a request that has not come, or who asks and does not read would
+// leave none to anybody.
+Task<bool> HttpSession::begin_answer(SharedSession self, const Incoming* incoming, std::uint64_t size) {
   const std::shared_ptr<Connections> connections = service_->connections.lock();
-  if (share.is_granted() || !connections) co_return share;
-  Task<budget::Share> making_room =
-      Connections::room_for_answer(connections, std::move(self), *incoming->asker, size);
-  share = co_await net::run_on(connections->strand(), std::move(making_room));
-  co_return share;
+  if (size == 0 || !incoming->asker || !connections) co_return true;
+  Task<bool> beginning =
+      Connections::let_body_grow(connections, std::move(self), *incoming->asker, /*held=*/0, size);
+  const bool has_room = co_await net::run_on(connections->strand(), std::move(beginning));
+  co_return has_room;
+}
+
+Task<void> HttpSession::end_answer(SharedSession self) {
+  const std::shared_ptr<Connections> connections = service_->connections.lock();
+  if (connections)
+    co_await net::run_on(connections->strand(), Connections::end_body(connections, std::move(self)));
 }
 
 // Nothing is charged, or kept free, for what only may come.
@@ -293,7 +294,7 @@ Task<error_code> HttpSession::read_body(SharedSession self, Incoming* incoming, 
     const auto [failure, size] = co_await http::async_read(*transport_, buffer_, *parser, net::kTuple);
     error = failure;
   }
-  incoming->share = share_of(std::nullopt, 0);
+  incoming->share = budget::Share(nullptr, budget::Resource::kBodies, {});
   const std::shared_ptr<Connections> connections = service_->connections.lock();
   if (!incoming->asker || !connections) co_return error;
   incoming->share =
@@ -399,9 +400,10 @@ Task<bool> HttpSession::serve_one(std::shared_ptr<Session> self) {
   }
   // It is kept here until it is taken, for which there is as much time as for a request. Whoever is refused
   // it may have lost it on the way as well. Of small ones there are no more than connections.
-  const std::size_t kept = to_head ? 0 : response.body.size();
-  incoming.share = co_await share_of_answer(self, &incoming, kept > kSmallAnswer ? kept : 0);
-  if (!incoming.share.is_granted())
+  const std::size_t size = to_head ? 0 : response.body.size();
+  const std::size_t kept = size > kSmallAnswer ? size : 0;
+  const bool has_room = co_await begin_answer(self, &incoming, kept);
+  if (!has_room)
     response = HttpResponse{.status = 503, .headers = {{"Retry-After", kRetryAfter}}, .body = {}};
   const bool more = incoming.keep_alive && !service_->is_stopping;
   auto message = std::make_shared<const net::OutgoingMessage>(net::write_response(
@@ -412,6 +414,7 @@ Task<bool> HttpSession::serve_one(std::shared_ptr<Session> self) {
     transport_->close();
     co_return false;
   }
+  if (kept > 0) co_await end_answer(std::move(self));
   co_return more;
 }
 

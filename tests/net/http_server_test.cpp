@@ -680,6 +680,32 @@ TEST_F(BodiesTest, WhatIsNotWholeMakesRoomForAnAnswerToo) {
   stop();
 }
 
+TEST_F(BodiesTest, AnswersThatNobodyTakesMakeRoomForThoseOfOthers) {
+  constexpr std::size_t kSize = 48U << 20U;  // more than the system takes in advance, on both sides
+  serve_with(160U << 20U, 100U << 20U, [](HttpRequest) -> Task<HttpResponse> {
+    co_return HttpResponse{.status = 200, .headers = {}, .body = std::string(kSize, 'x')};
+  });
+  while_serving([&] {
+    std::vector<std::unique_ptr<RawPeer>> silent;
+    for (std::uint64_t count = 1; count <= 2; ++count) {
+      silent.push_back(std::make_unique<RawPeer>(server->port(), 2));
+      silent.back()->say("GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+      EXPECT_TRUE(silent.back()->hear_until("\r\n\r\n").starts_with("HTTP/1.1 200 "));
+      EXPECT_TRUE(is_used(count * kSize));
+    }
+    const RawPeer reader(server->port(), 5);
+    reader.say("GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    const std::string answer = reader.hear_all();
+    EXPECT_TRUE(answer.starts_with("HTTP/1.1 200 ")) << answer.substr(0, 100);
+    EXPECT_GT(answer.size(), kSize);
+    EXPECT_LT(silent[0]->hear_all().size(), kSize / 2) << "it was cut off";
+    EXPECT_GT(silent[1]->hear_all().size(), kSize / 2);
+    return true;
+  });
+  EXPECT_TRUE(is_used(0));
+  stop();
+}
+
 TEST_F(BodiesTest, WhoIsKnownMakesRoomOnlyForAnotherWhoIs) {
   serve_with(400'000, 300'000);
   while_serving([&] {
