@@ -35,16 +35,18 @@ from world import BESIDE, World, node_host, p99, wait_for  # noqa: E402
 ROOT = Path(__file__).resolve().parents[2]
 RSS_MAX = 64  # MiB that an attack may take while it lasts (docs/security.md)
 # What all attacks on a process after its first ones may leave together: what one may take, since the allocator keeps it for the next, and the cache
-# of the database (src/sql/sqlite.cpp), which fills by and by. One that leaks ten MiB each time shows.
+# of the database (src/sql/sqlite.cpp), which fills by and by. So a process is attacked often enough that this is exceeded where each leaves LEAK.
+# With a process for each attack nothing is known of that.
 FIRST = 3
 REST_MAX = RSS_MAX + 64  # MiB
+LEAK = 10  # MiB
 REST_WAIT = 10  # s, for memory to come back
 SAMPLE_EVERY = 0.1  # s
 DATABASE_MAX = 4  # MiB of a domain
 OUTGOING_A_MINUTE = 10
 FACTOR = 5  # so many times as long as before the honest user may wait
 WAIT_MAX = 100  # ms, or so long
-RESTART_AFTER = 12  # attacks that are short
+RESTART_AFTER = FIRST + REST_MAX // LEAK + 1  # attacks that are short
 QUIET = 0.3  # of the time that an attack takes: before it, to compare with
 LESS = 5  # so much nicer is the attacker
 MIB = 1 << 20
