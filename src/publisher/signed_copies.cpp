@@ -81,10 +81,10 @@ Task<Result<std::string>> SignedCopies::keep(const std::string& body, const std:
 }
 
 void SignedCopies::remember(const std::string& hash, std::string body, std::string whose) {
-  const Instant expired = clock_.now() - kKept;
+  const Instant now = clock_.now();
   const auto drop_oldest = [this](Held& its) { drop(its, std::string(its.by_age.begin()->second)); };
   held_.change_all([&](Held& its) {
-    while (!its.by_age.empty() && its.by_age.begin()->first <= expired) drop_oldest(its);
+    while (!its.by_age.empty() && now - its.by_age.begin()->first >= kKept) drop_oldest(its);
   });
   if (copies_.contains(hash)) return;
   const auto is_older = [](const Held& one, const Held& other) {
@@ -93,10 +93,10 @@ void SignedCopies::remember(const std::string& hash, std::string body, std::stri
   while (!held_.empty() && held_.size() + body.size() > kBytesMax)
     held_.change(held_.gives_way_to(whose, is_older), drop_oldest);
   held_.change(whose, [&](Held& its) {
-    its.by_age.emplace(clock_.now(), hash);
+    its.by_age.emplace(now, hash);
     its.bytes += body.size();
   });
-  copies_.emplace(hash, Copy{std::move(body), std::move(whose), clock_.now()});
+  copies_.emplace(hash, Copy{std::move(body), std::move(whose), now});
 }
 
 // `its` are those of the domain that has it.
@@ -431,7 +431,7 @@ Task<Result<std::string>> SignedCopies::fetch_from_stranger(std::string url, con
 Task<Result<std::string>> SignedCopies::fetch_from(std::string url, const std::string& hash) {
   std::string whose = ring::domain_of(host_of(url));
   CO_TRY(std::string body, co_await client_.fetch_body(std::move(url)));
-  if (body.size() > kSizeMax || to_hex(crypto::sha256(body)) != hash)
+  if (body.empty() || body.size() > kSizeMax || to_hex(crypto::sha256(body)) != hash)
     co_return fail(ErrorCode::kInvalid, "another copy than was named");
   remember(hash, body, std::move(whose));
   co_return body;
