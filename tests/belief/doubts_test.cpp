@@ -116,9 +116,11 @@ TEST_F(DoubtsTest, WhoSaysMuchHoldsUpAndPushesOutNobodyElse) {
 
 TEST_F(DoubtsTest, ManyRelaysOfOneDomainThatSayALittleEachPushOutNobodyElse) {
   Doubts few{checker, runtime, 40};
+  int number = 0;
   const auto say = [&](const std::string& relay, int posts) {
     std::vector<TagEvent> events;
-    for (int n = 0; n < posts; ++n) events.push_back(event(relay + "/" + std::to_string(n)));
+    for (int n = 0; n < posts; ++n)
+      events.push_back(event("https://post.example/never" + std::to_string(++number)));
     EXPECT_THAT(few.hear(std::move(events), relay, kCats, book), IsEmpty());
   };
   say(kB, 6);

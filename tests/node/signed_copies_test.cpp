@@ -729,6 +729,9 @@ TEST_F(Copies, ManyEditsOfOneServerPushOutNoneOfAnother) {
   publish(edit);
   const std::string target = "/tagring/v1/signed?sha256=" + to_hex(crypto::sha256(edit));
   ASSERT_EQ(get(target).body, edit);
+  const char* permitted = R"({"host":"evil.example","publishes":true,"receives":true})";
+  ASSERT_EQ(control("/instances/permit", permitted).status, 200);
+  settle();
   const Author mallory = make_author("https://evil.example/users/m");
   const PostText long_one{.uri = "https://evil.example/notes/1", .author = mallory.id, .tags = {"cats"}};
   EXPECT_EQ(post_signed(create_text(long_one), mallory).status, 202);
