@@ -431,7 +431,7 @@ void Disputes::close(const Key& key, const Result<void>& done) {
 // say.
 Task<void> Disputes::drop_others_from(std::string origin, Key decided) {
   if (!origins_.standing().is_doubtful(origin)) co_return;
-  const bool is_crowded = open_.size() > most_ / 2;
+  const bool is_crowded = open_.size() > most_ / 4;  // half of what one alone may have
   const auto is_its_own = [&](const Dispute& dispute) {
     return (dispute.is_alone || (is_crowded && dispute.is_hearsay)) && dispute.from == origin;
   };
