@@ -261,7 +261,8 @@ Task<Result<T>> Resolver::Impl::wait(std::shared_ptr<Flight<T>> flight, std::sha
 
 // --- what is known -----------------------------------------------------------------------------------------
 
-// Where no more are kept, one of the domain that has most goes, which is good for the shortest time.
+// Where no more are kept, all go that are good for nothing any more; else one of the domain that has most,
+// which is good for the shortest time.
 void Resolver::Impl::keep(const std::string& host, NameUse use, const Result<HostAddresses>& found) {
   const Time now = std::chrono::steady_clock::now();
   const Time until = now + (found ? found->lifetime : kFailureLifetime);
@@ -275,6 +276,11 @@ void Resolver::Impl::keep(const std::string& host, NameUse use, const Result<Hos
   };
   const Answers* of_domain = all.find(domain);
   const bool is_new = of_domain == nullptr || !of_domain->contains(host);
+  const auto is_over = [&](const auto& entry) {
+    return now >= (use == NameUse::kRing ? entry.second.good_for_rings_until : entry.second.until);
+  };
+  if (is_new && all.size() >= options.kept_max)
+    all.change_all([&](Answers& its) { std::erase_if(its, is_over); });
   if (is_new && all.size() >= options.kept_max)
     all.change(all.gives_way_to(domain, is_shorter), [&](Answers& its) { its.erase(shortest(its)); });
   all.change(domain, [&](Answers& its) {
