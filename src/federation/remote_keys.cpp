@@ -8,6 +8,7 @@ namespace tagring::federation {
 namespace {
 
 constexpr Duration kFlightTime = std::chrono::minutes(2);
+constexpr Duration kUnused = std::chrono::hours(24 * 7);  // what signs something is fetched anew before
 
 std::size_t weight(const fediverse::RemoteActor& actor) {
   return actor.id.size() + actor.inbox.size() + actor.shared_inbox.size() + actor.followers.size() +
@@ -106,6 +107,12 @@ void RemoteKeys::remember(const std::string& key_id, const Result<KeyOwner>& own
 }
 
 void RemoteKeys::make_room(const std::string& whose, std::size_t bytes) {
+  if (cache_.size() >= most_) {
+    // Or what servers with few actors have not used for months would leave no places to those with many.
+    const auto oldest =
+        std::ranges::min_element(cache_, {}, [](const auto& known) { return known.second.fetched; });
+    if (clock_.now() - oldest->second.fetched >= kUnused) forget(oldest);
+  }
   if (cache_.size() >= most_) {
     const auto is_worse = [](const Ranked& one, const Ranked& other) {
       return *one.begin() < *other.begin();

@@ -26,7 +26,8 @@ struct KeyOwner {
   crypto::PublicKey key;
 };
 
-// Where no more are remembered, one of the registered domain that has most gives way.
+// Where no more are remembered, what has not been used for a week gives way, or else one of the registered
+// domain that has most.
 class RemoteKeys {
  public:
   RemoteKeys(budget::Manager& budget, SignedClient& client, const Runtime& runtime,
