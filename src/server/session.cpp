@@ -77,7 +77,7 @@ struct Incoming {
   std::optional<HttpRequest> request;
   Upgrade upgrade;  // as it was read, if it asks for a WebSocket
   int refusal = 0;
-  budget::Share share;                   // of the bytes of bodies: the request's, then the answer's
+  budget::Share share;                   // of the bytes of bodies: the request's
   std::optional<budget::Spender> asker;  // whose bytes and time it takes; none: they do not count
   bool is_metered = false;               // the time, too
   Duration wait{0};                      // with 429
