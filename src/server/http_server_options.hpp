@@ -27,7 +27,7 @@ struct HttpServerOptions {
   std::size_t message_size_max = 4096;  // bytes of a message of a WebSocket that comes in
   // Of connections and of bytes that are read or answered. Where strangers have all connections that they may
   // have, those of the heaviest group of addresses make room; so do, of bytes, bodies that have not come
-  // whole. Outlives the server; null: no limits.
+  // whole, and answers that have not been taken. Outlives the server; null: no limits.
   budget::Manager* budget = nullptr;
   // Among those of `budget`. Else they are of fronts, and what is for nobody else does not count either.
   bool counts_connections = true;

@@ -85,7 +85,7 @@ TEST_F(DisputesTest, WhatBothHaveCostsNothing) {
 TEST_F(DisputesTest, WhatServersOfOneDomainSayOfManyPostsLeavesRoomToOthers) {
   Disputes few{history, origins, runtime, 8};
   for (int n = 0; n < 20; ++n) {
-    HistoryEntry living = other(std::to_string(n));
+    HistoryEntry living = other("living" + std::to_string(n));
     servers.publish(living.uri, kAuthor, "cats", kDate);
     have(living);
     living.removed = true;
