@@ -207,8 +207,11 @@ Task<Result<void>> HistoryKind::absorb(Request* request, std::string origin, jso
   kept_.leave_out_misplaced(&heard);
   const std::size_t sources = std::min<std::size_t>(request->sources, kept_.copies());
   const std::size_t enough = storage::Disputes::enough_of(sources);
-  CO_TRY_VOID(co_await disputes_.adopt(std::move(heard), storage::Disputes::kNobody, enough));
-  co_return co_await disputes_.adopt(std::move(entries), std::move(origin), enough);
+  // Who is denied what it has served does not take it on trust for as long as a new owner.
+  const Duration wait =
+      request->is_of_rivals ? storage::Disputes::kHeardWait : storage::Disputes::kHearsayWait;
+  CO_TRY_VOID(co_await disputes_.adopt(std::move(heard), storage::Disputes::kNobody, enough, wait));
+  co_return co_await disputes_.adopt(std::move(entries), std::move(origin), enough, wait);
 }
 
 // --- partitions --------------------------------------------------------------------------------------------

@@ -25,6 +25,7 @@ struct Request {
   json::object question;  // kind "hours" (handover/comparison.hpp)
   // Not sent: how many are asked for the same, and for which halves of the relays this one speaks.
   std::size_t sources = 1;
+  bool is_of_rivals = false;  // who asks has served these keys, and somebody else has too
   redundancy::RelayHalves halves = redundancy::kBothHalves;
 };
 

@@ -55,7 +55,7 @@ Task<void> Transfer::fill(Ring ring, RingId id) {
       co_await clock_.sleep_until(again);
       continue;
     }
-    Round round{std::move(known.copies), clock_.now()};
+    Round round{std::move(known.copies), clock_.now(), vserver.has_served()};
     std::vector<Task<Result<void>>> fetches;
     for (const auto& [origin, copies] : round.sources)
       fetches.push_back(fetch_in_round(origin, ring, vserver.self(), *gap, round));
@@ -121,12 +121,16 @@ Task<Result<void>> Transfer::fetch_from(std::string origin, Ring ring, ring::Con
                                         Segment positions, const Round& round) {
   Request request;
   request.sources = round.sources.size();
+  request.is_of_rivals = round.is_of_rivals;
   request.ring = ring;
   request.requester = std::move(requester);
   if (ring == Ring::kStorage) {
     request.segment = positions;
     CO_TRY_VOID(co_await fetch(origin, request, kinds_.sets, round));
   }
+  // It may be none who denies that this node has served these: if it has posts it owes them, one by one.
+  const bool is_left_out = ring == Ring::kStorage && round.is_of_rivals && disputes_.is_doubtful(origin);
+  if (is_left_out) co_return Result<void>();
   const std::vector<Segment> segments = key_segments(positions, replicas(ring));
   for (std::size_t i = 0; i < segments.size(); ++i) {
     request.segment = segments[i];

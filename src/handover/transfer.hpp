@@ -79,6 +79,7 @@ class Transfer {
   struct Round {
     std::map<std::string, std::set<unsigned>> sources;  // Sources::copies
     Instant begun;
+    bool is_of_rivals = false;
     std::optional<Instant> first_done = std::nullopt;
 
     [[nodiscard]] Instant end() const;

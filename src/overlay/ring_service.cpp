@@ -137,8 +137,14 @@ Task<HttpResponse> RingService::answer(HttpRequest request) {
   }
   Result<ring::Reply> reply = fail(ErrorCode::kInvalid, "");
   if (envelope) {
+    const auto is_own_word = [&](const ring::Contact& named) {
+      return named.address.prefix64() == request.peer.prefix64();
+    };
     if (auto* notify = std::get_if<ring::Notify>(&envelope->request.body))
-      notify->is_own_word = notify->candidate.address.prefix64() == request.peer.prefix64();
+      notify->is_own_word = is_own_word(notify->candidate);
+    if (auto* nudge = std::get_if<ring::Nudge>(&envelope->request.body);
+        nudge != nullptr && nudge->successor && !is_own_word(*nudge->successor))
+      nudge->successor.reset();
     reply = co_await dispatch(std::move(*envelope));
   } else {
     reply = std::unexpected(std::move(envelope).error());

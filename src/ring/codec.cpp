@@ -69,7 +69,10 @@ struct EncodeRequest {
     out["candidate"] = ring::to_json(notify.candidate);
   }
   void operator()(const Ping&) const { out["operation"] = "ping"; }
-  void operator()(const Nudge&) const { out["operation"] = "nudge"; }
+  void operator()(const Nudge& nudge) const {
+    out["operation"] = "nudge";
+    if (nudge.successor) out["successor"] = ring::to_json(*nudge.successor);
+  }
   void operator()(const TakeOver& take_over) const {
     out["operation"] = "take_over";
     out["leaver"] = ring::to_json(take_over.leaver);
@@ -85,7 +88,13 @@ Result<decltype(Request::body)> decode_operation(const json::object& object) {
   const std::string operation = json::text_of(object, "operation");
   if (operation == "neighbours") return GetNeighbours{};
   if (operation == "ping") return Ping{};
-  if (operation == "nudge") return Nudge{};
+  if (operation == "nudge") {
+    Nudge nudge;
+    if (object.contains("successor")) {
+      TRY(nudge.successor, get_contact(object, "successor"));
+    }
+    return nudge;
+  }
   if (operation == "find") {
     TRY(const RingId key, get_id(object, "key"));
     return Find{key};

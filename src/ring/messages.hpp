@@ -29,9 +29,13 @@ struct Notify {
 };
 // Are you there, in this incarnation? Always answered.
 struct Ping {};
-// "Look at your neighbours now": sent by a vserver that joins over its own dead predecessor or that leaves. A
-// hint, believed by nobody.
-struct Nudge {};
+// "Look at your neighbours now": sent by a vserver that joins over its own dead predecessor or that leaves;
+// and by one whose predecessor says nothing, maybe since nobody tells it who its successor is. A hint,
+// believed by nobody.
+struct Nudge {
+  // Who says so itself, from its own /64.
+  std::optional<Contact> successor = std::nullopt;
+};
 // "I am leaving: copy what I own." Answered when the data is on the successor's disk.
 struct TakeOver {
   Contact leaver;

@@ -1,38 +1,24 @@
 #include "ring/vserver.hpp"
 
 #include <algorithm>
+#include <ranges>
 #include <set>
 
 #include "base/assert.hpp"
 #include "base/counted.hpp"
+#include "ring/pending.hpp"
 
 namespace tagring::ring {
 namespace {
 
 constexpr std::size_t kVerifiedMax = 4096;
-constexpr int kJoinStepsMax = 32;
+constexpr std::size_t kMetMax = 4096;
+constexpr std::size_t kHintsAtOnce = 8;
+constexpr int kUnheardRounds = 4;  // of stabilising, without a word from the predecessor
 constexpr std::size_t kSilentMax = 1024;
 constexpr std::size_t kRivalsMax = 16;
-// One that never hears of us, or lies, must not keep us from serving: once the data of a rival is here, none
-// is fetched of it for so long, or for that many times what fetching took.
-constexpr Duration kRivalMemory = std::chrono::minutes(1);
 constexpr Duration kRivalMemoryMax = std::chrono::hours(1);
 constexpr int kRivalRest = 9;
-
-// Keeps an operation marked as pending while it runs.
-class Pending {
- public:
-  explicit Pending(bool& flag) : flag_(flag) {
-    TR_ASSERT(!flag_);
-    flag_ = true;
-  }
-  ~Pending() { flag_ = false; }
-  Pending(const Pending&) = delete;
-  Pending& operator=(const Pending&) = delete;
-
- private:
-  bool& flag_;
-};
 
 std::string spokesman(const Notify& notify) {
   const Contact& candidate = notify.candidate;
@@ -42,20 +28,6 @@ std::string spokesman(const Notify& notify) {
 }
 
 }  // namespace
-
-// Back outside, unless it has become a member.
-class Vserver::Joining {
- public:
-  explicit Joining(Standing& standing) : standing_(standing) { standing_ = Standing::kJoining; }
-  ~Joining() {
-    if (standing_ == Standing::kJoining) standing_ = Standing::kOutside;
-  }
-  Joining(const Joining&) = delete;
-  Joining& operator=(const Joining&) = delete;
-
- private:
-  Standing& standing_;
-};
 
 Vserver::Vserver(Environment environment, Ring ring, Contact self, Rng rng)
     : environment_(std::move(environment)),
@@ -77,12 +49,28 @@ Task<Result<T>> Vserver::call(Contact to, decltype(Request::body) body) {
   if (!reply) co_return std::unexpected(std::move(reply).error());
   make_room(verified_, kVerifiedMax);
   verified_[to.id] = to.incarnation;
+  note_member(to);
   T* value = std::get_if<T>(&*reply);
   if (value == nullptr) co_return fail(ErrorCode::kInvalid, "answer does not fit the request");
   co_return std::move(*value);
 }
 
+// Whoever has answered is a member, and what others say of the ring does not make it disappear: for who joins
+// one of those around its place, and later its successor if nobody stands closer.
+void Vserver::note_member(const Contact& contact) {
+  if (standing_ == Standing::kJoining && met_.size() < kMetMax)
+    met_.insert_or_assign(contact.id - self_.id, contact);
+  if (is_member()) note_closer(contact);
+}
+
+void Vserver::note_closer(const Contact& contact) {
+  if (successors_.empty() || !in_open(self_.id, contact.id, successors_.front().id)) return;
+  if (!closer_ || in_open(self_.id, contact.id, closer_->id)) closer_ = contact;
+}
+
 template Task<Result<FindReply>> Vserver::call<FindReply>(Contact, decltype(Request::body));
+template Task<Result<Neighbours>> Vserver::call<Neighbours>(Contact, decltype(Request::body));
+template Task<Result<Done>> Vserver::call<Done>(Contact, decltype(Request::body));
 
 Task<bool> Vserver::answers(Contact peer) {
   const Result<Done> reply = co_await call<Done>(std::move(peer), Ping{});
@@ -124,61 +112,13 @@ void Vserver::create() {
   environment_.on_segment_change(*this);
 }
 
-// The member m that precedes us, with its list: self in (m, m.successors[0]).
-Task<Result<Neighbours>> Vserver::find_place(std::vector<Contact> known, Contact* predecessor) {
-  CO_TRY(const Owner owner, co_await lookup(self_.id, std::move(known)));
-  Contact m = owner.contact;
-  for (int step = 0; step < kJoinStepsMax; ++step) {
-    CO_TRY(Neighbours neighbours, co_await call<Neighbours>(m, GetNeighbours{}));
-    const RingId next = neighbours.successors.empty() ? m.id : neighbours.successors.front().id;
-    if (next == self_.id || m.id == self_.id) {
-      // Our former incarnation still stands there. Its predecessor finds out when it looks.
-      co_await call<Done>(m, Nudge{});
-      co_return fail(ErrorCode::kBusy, "the ring still knows our former incarnation");
-    }
-    if (in_open(m.id, self_.id, next)) {
-      *predecessor = m;
-      co_return neighbours;
-    }
-    if (neighbours.predecessor && in_open(neighbours.predecessor->id, self_.id, m.id)) {
-      m = *neighbours.predecessor;
-    } else if (!neighbours.successors.empty() && in_open(m.id, next, self_.id)) {
-      m = neighbours.successors.front();
-    } else if (neighbours.predecessor) {
-      m = *neighbours.predecessor;
-    } else {
-      co_return fail(ErrorCode::kBusy, "the successor-to-be knows no predecessor yet");
-    }
-  }
-  co_return fail(ErrorCode::kBusy, "the place is changing hands");
-}
-
-Task<Result<void>> Vserver::join(std::vector<Contact> known) {
-  TR_ASSERT(standing_ == Standing::kOutside && !pending_);
-  Pending pending(pending_);
-  Joining joining(standing_);
-  Contact m;
-  CO_TRY(const Neighbours place, co_await find_place(std::move(known), &m));
-  std::vector<Contact> list = co_await verified(place.successors);
-  // Who was alone is also the successor. To append it to a list that is short for another reason, as when an
-  // entry has died, would skip everybody in between.
-  if (place.successors.empty()) list.push_back(m);
-  successors_.assign(list, environment_.tuning.successors);
-  if (successors_.empty()) co_return fail(ErrorCode::kUnavailable, "no successor answered");
-  standing_ = Standing::kMember;
-  // It has owned our keys, and is asked for them in any case.
-  rival_until_[successors_.front().id] = environment_.clock.now() + kRivalMemory;
-  set_predecessor(m);
-  check_invariants();
-  co_return Result<void>();
-}
-
 void Vserver::leave() {
   standing_ = Standing::kOutside;
   ++self_.incarnation;
   successors_.assign({}, 0);
   fingers_.clear();
   candidate_.reset();
+  closer_.reset();
   rivals_.clear();
   rival_until_.clear();
   set_predecessor(std::nullopt);
@@ -196,7 +136,39 @@ Task<void> Vserver::stabilise() {
   co_await rectify_pending();
 }
 
-// Adopts [head] ++ head's list if head answers now. False if it does not; nudges itself if it is busy.
+// In the order of the ring; of two incarnations the one in `first`.
+std::vector<Contact> Vserver::clockwise(std::vector<Contact> first, std::span<const Contact> second) const {
+  std::map<RingId, Contact> by_distance;
+  for (Contact& contact : first) by_distance.try_emplace(contact.id - self_.id, std::move(contact));
+  for (const Contact& contact : second) by_distance.try_emplace(contact.id - self_.id, contact);
+  by_distance.erase(RingId());  // we ourselves
+  std::vector<Contact> both;
+  for (auto& [distance, contact] : by_distance) both.push_back(std::move(contact));
+  return both;
+}
+
+// Adopts [head] ++ head's list. Whom that leaves out of our own stays if it answers: an honest head leaves
+// out whom it has found dead, a liar whomever it likes.
+Task<void> Vserver::adopt_list(Contact head, std::vector<Contact> named) {
+  std::vector<Contact> theirs = co_await verified(std::move(named));
+  const auto is_before = [&](const Contact& contact) { return in_open(self_.id, contact.id, head.id); };
+  std::ranges::for_each(theirs | std::views::filter(is_before),
+                        [this](const auto& one) { note_closer(one); });
+  std::erase_if(theirs, is_before);
+  theirs.insert(theirs.begin(), head);
+  std::vector<Contact> left_out;
+  std::ranges::copy_if(successors_.contacts(), std::back_inserter(left_out), [&](const Contact& contact) {
+    return std::ranges::find(theirs, contact.id, &Contact::id) == theirs.end();
+  });
+  std::vector<Task<bool>> pings;
+  for (const Contact& contact : left_out) pings.push_back(answers(contact));
+  const std::vector<bool> live = co_await all_of(std::move(pings));
+  for (std::size_t i = 0; i < left_out.size(); ++i)
+    if (live[i]) theirs.push_back(std::move(left_out[i]));
+  successors_.assign(clockwise(std::move(theirs)), environment_.tuning.successors);
+}
+
+// Adopts head and its list if head answers now. False if it does not; nudges itself if it is busy.
 Task<bool> Vserver::adopt(Contact head) {
   Result<Neighbours> reply = co_await call<Neighbours>(head, GetNeighbours{});
   if (!reply && reply.error().code == ErrorCode::kBusy) {
@@ -205,19 +177,15 @@ Task<bool> Vserver::adopt(Contact head) {
   }
   if (!reply) co_return false;
   if (is_rival(head, *reply)) note_rival(head);
-  std::vector<Contact> list = co_await verified(std::move(reply->successors));
-  list.insert(list.begin(), head);
-  successors_.assign(list, environment_.tuning.successors);
+  co_await adopt_list(head, std::move(reply->successors));
   const std::optional<Contact> between = reply->predecessor;
   if (between && between->id != self_.id && in_open(self_.id, between->id, head.id) &&
       check_node_id(environment_.tuning.ids, *between)) {
     // Possibly a better successor: adopted only if it answers, in a second step of its own.
-    const Result<Neighbours> better = co_await call<Neighbours>(*between, GetNeighbours{});
+    Result<Neighbours> better = co_await call<Neighbours>(*between, GetNeighbours{});
     if (better && !successors_.empty() && successors_.front().id == head.id) {
       if (is_rival(*between, *better)) note_rival(*between);
-      std::vector<Contact> better_list = co_await verified(better->successors);
-      better_list.insert(better_list.begin(), *between);
-      successors_.assign(better_list, environment_.tuning.successors);
+      co_await adopt_list(*between, std::move(better->successors));
       nudge();  // there may be a better one still
     } else if (!better && better.error().code == ErrorCode::kBusy) {
       nudge();
@@ -227,6 +195,13 @@ Task<bool> Vserver::adopt(Contact head) {
 }
 
 Task<void> Vserver::stabilise_pending() {
+  if (closer_ && !successors_.empty()) {
+    const Contact closer = *std::exchange(closer_, std::nullopt);
+    const bool is_closer = in_open(self_.id, closer.id, successors_.front().id);
+    const bool there = is_closer && co_await adopt(closer);
+    if (is_closer && !there) verified_.erase(closer.id);
+    if (there && successors_.front().id != closer.id) note_closer(closer);  // it is busy
+  }
   while (!successors_.empty()) {
     const Contact head = successors_.front();
     const bool there = co_await adopt(head);
@@ -249,6 +224,32 @@ Task<void> Vserver::stabilise_pending() {
   if (successors_.empty()) co_return;
   const Contact head = successors_.front();
   co_await call<Done>(head, Notify{self_});
+  co_await remind_predecessor();
+}
+
+// Somebody says that it stands between us and our successor: if it answers, it is noted. One of a /64 at
+// once.
+void Vserver::take_hint(const Contact& successor) {
+  const bool is_sound = check_node_id(environment_.tuning.ids, successor).has_value();
+  if (!is_sound || successors_.empty() || !in_open(self_.id, successor.id, successors_.front().id)) return;
+  if (is_silent(Notify{successor, true}) || hints_.size() >= kHintsAtOnce) return;
+  if (hints_.insert(successor.address.prefix64()).second) tasks_.spawn("hint", follow_hint(successor));
+}
+
+Task<void> Vserver::follow_hint(Contact successor) {
+  const bool real = co_await answers(successor);
+  hints_.erase(successor.address.prefix64());
+  if (real) co_return nudge();
+  note_silent(Notify{std::move(successor), true});
+}
+
+// An honest one notifies us each time. One that does not has not heard of us: its successor may not tell it.
+Task<void> Vserver::remind_predecessor() {
+  const Instant now = environment_.clock.now();
+  if (!predecessor_ || now - predecessor_spoke_ < kUnheardRounds * environment_.tuning.stabilise_every)
+    co_return;
+  predecessor_spoke_ = now;
+  co_await call<Done>(*predecessor_, Nudge{self_});
 }
 
 void Vserver::forget(const Contact& contact) {
@@ -274,6 +275,7 @@ void Vserver::note_rival(const Contact& other) {
   if (rivals_.empty()) rivals_since_ = now;
   rivals_.push_back(other);
   ++rivals_met_;
+  if (ready_from_) served_from_ = ready_from_;
   ready_from_.reset();
   environment_.on_segment_change(*this);
 }
@@ -285,16 +287,8 @@ Task<bool> Vserver::meet(Contact other) {
   {
     Pending pending(pending_);
     theirs->successors.insert(theirs->successors.begin(), other);
-    const std::vector<Contact> called = co_await verified(std::move(theirs->successors));
-    std::map<RingId, Contact> clockwise;  // of two incarnations the one that has been called lately
-    for (const Contact& contact : called) clockwise.try_emplace(contact.id - self_.id, contact);
-    for (const Contact& contact : successors_.contacts())
-      clockwise.try_emplace(contact.id - self_.id, contact);
-    std::vector<Contact> both;
-    for (const auto& [distance, contact] : clockwise) {
-      if (contact.id != self_.id) both.push_back(contact);
-    }
-    successors_.assign(both, environment_.tuning.successors);
+    std::vector<Contact> called = co_await verified(std::move(theirs->successors));
+    successors_.assign(clockwise(std::move(called), successors_.contacts()), environment_.tuning.successors);
   }
   check_invariants();
   note_rival(other);
@@ -351,12 +345,16 @@ Task<void> Vserver::rectify_pending() {
 void Vserver::set_predecessor(std::optional<Contact> predecessor) {
   predecessor_ = std::move(predecessor);
   predecessor_lives_until_ = {};
+  predecessor_spoke_ = environment_.clock.now();
   // What lies before a closer predecessor is its business now; should it die, that part must be fetched
   // again.
   if (ready_from_ && predecessor_ && in_open(*ready_from_, predecessor_->id, self_.id)) {
     ready_from_ = predecessor_->id;
   }
-  if (!is_member()) ready_from_.reset();
+  if (!is_member()) {
+    ready_from_.reset();
+    served_from_.reset();
+  }
   environment_.on_segment_change(*this);
 }
 
@@ -366,7 +364,8 @@ Task<Result<Reply>> Vserver::answer(Request request) {
   if (!is_member()) co_return fail(ErrorCode::kNotFound, "not a member of this ring");
   if (const auto* find = std::get_if<Find>(&request.body)) co_return answer_find(find->key);
   if (std::holds_alternative<Ping>(request.body)) co_return Done{};
-  if (std::holds_alternative<Nudge>(request.body)) {
+  if (const auto* nudge = std::get_if<Nudge>(&request.body)) {
+    if (nudge->successor) take_hint(*nudge->successor);
     nudge_for_others();
     co_return Done{};
   }
@@ -379,6 +378,7 @@ Task<Result<Reply>> Vserver::answer(Request request) {
     const Result<void> checked = check_node_id(environment_.tuning.ids, candidate);
     if (!checked) co_return std::unexpected(checked.error());
     if (candidate.id == self_.id) co_return fail(ErrorCode::kInvalid, "a vserver cannot precede itself");
+    if (notify->is_own_word && predecessor_ == candidate) predecessor_spoke_ = environment_.clock.now();
     if (is_silent(*notify)) co_return Done{};
     // Only the closest of several is worth remembering; the others will notify again.
     const bool is_best = !candidate_ || in_open(candidate_->candidate.id, candidate.id, self_.id) ||
@@ -425,6 +425,13 @@ std::optional<Segment> Vserver::missing() const {
   return Segment{segment->from, *ready_from_};
 }
 
+bool Vserver::has_served() const {
+  const std::optional<Segment> gap = missing();
+  if (!gap || !served_from_) return false;
+  return *served_from_ == self_.id || *served_from_ == gap->from ||
+         in_open(*served_from_, gap->from, self_.id);
+}
+
 void Vserver::fetched(const Segment& fetched, std::uint64_t rivals_met) {
   const std::optional<Segment> gap = missing();
   if (!gap || rivals_met != rivals_met_) return;
@@ -433,6 +440,7 @@ void Vserver::fetched(const Segment& fetched, std::uint64_t rivals_met) {
       *gap == fetched || (gap->to == fetched.to && in_half_open(fetched.from, gap->from, fetched.to));
   if (!covers) return;
   ready_from_ = gap->from;
+  served_from_.reset();
   const Instant now = environment_.clock.now();
   const Duration memory =
       std::clamp<Duration>(kRivalRest * (now - rivals_since_), kRivalMemory, kRivalMemoryMax);

@@ -38,6 +38,8 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
+#include <span>
 #include <unordered_map>
 
 #include "base/rng.hpp"
@@ -154,6 +156,8 @@ class Vserver {
   [[nodiscard]] std::optional<Segment> missing() const;
   // Who has answered for keys of missing(), beside those who own them elsewhere on the ring: to be asked too.
   [[nodiscard]] const std::vector<Contact>& rivals() const { return rivals_; }
+  // It had served all that is missing() before a rival was met.
+  [[nodiscard]] bool has_served() const;
   // How many rivals there ever were.
   [[nodiscard]] std::uint64_t rivals_met() const { return rivals_met_; }
   // The data of `fetched`, as returned by missing() when there had been so many rivals, is here. Ignored if
@@ -178,6 +182,10 @@ class Vserver {
   // Others have it stabilise out of turn once in that time, after some at once; who comes sooner waits.
   static constexpr Duration kNudgedEvery = std::chrono::seconds(1);
 
+  // One that never hears of us, or lies, must not keep us from serving: once the data of a rival is here,
+  // none is fetched of it for so long, or for nine times what fetching took.
+  static constexpr Duration kRivalMemory = std::chrono::minutes(1);
+
   // For a simulation that starts from a ring built by a formula instead of by joins.
   void restore(std::optional<Contact> predecessor, std::vector<Contact> successors,
                std::map<unsigned, Contact> fingers);
@@ -186,8 +194,22 @@ class Vserver {
   template <class T>
   Task<Result<T>> call(Contact to, decltype(Request::body) body);
   Task<std::vector<Contact>> verified(std::vector<Contact> contacts);
-  Task<Result<Neighbours>> find_place(std::vector<Contact> known, Contact* predecessor);
+  void note_member(const Contact& contact);
+  void note_closer(const Contact& contact);
+  Task<Result<Owner>> find_around(std::vector<Contact> known);
+  struct Place {
+    Contact predecessor;
+    std::vector<Contact> successors;
+  };
+  Task<Result<std::vector<Contact>>> ask_around(Contact member, bool is_patient);
+  Task<Result<Place>> find_place(std::vector<Contact> known, bool is_patient);
+  [[nodiscard]] std::vector<Contact> clockwise(std::vector<Contact> first,
+                                               std::span<const Contact> second = {}) const;
+  Task<void> adopt_list(Contact head, std::vector<Contact> named);
   Task<bool> adopt(Contact head);
+  void take_hint(const Contact& successor);
+  Task<void> follow_hint(Contact successor);
+  Task<void> remind_predecessor();
   [[nodiscard]] bool is_rival(const Contact& other, const Neighbours& theirs) const;
   void note_rival(const Contact& other);
   Task<void> send_nudge(Contact to);
@@ -232,10 +254,16 @@ class Vserver {
       fingers_;  // i -> first vserver at distance >= 2^i; only where that is beyond the successor
   unsigned next_finger_ = RingId::kBits;
   std::optional<Notify> candidate_;  // the best that came while busy
+  std::optional<Contact> closer_;    // a successor, if it answers
+  std::map<RingId, Contact> met_;    // while it joins: members, by their distance from here
+  unsigned busy_joins_ = 0;          // that found somebody busy
+  std::set<Prefix64> hints_;         // of whom somebody is called who says that it is our successor
   // Candidates that did not answer, not called until then: hosts, and apart from them by their own word.
   std::map<std::string, Instant> silent_;
   Instant predecessor_lives_until_;        // it answered lately
+  Instant predecessor_spoke_;              // it knows of us
   std::optional<RingId> ready_from_;       // data of (ready_from_, self] is here
+  std::optional<RingId> served_from_;      // data of (served_from_, self] was here before there were rivals
   std::vector<Contact> rivals_;            // whose data is not here
   Instant rivals_since_;                   // there is one of them
   std::map<RingId, Instant> rival_until_;  // whose data came lately: not fetched anew before

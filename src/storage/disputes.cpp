@@ -71,11 +71,12 @@ Task<Result<std::vector<std::optional<HistoryEntry>>>> Disputes::own(
 }
 
 Task<Result<void>> Disputes::hear(std::vector<HistoryEntry> entries, std::string from, Heard* heard) {
-  return take(std::move(entries), std::move(from), 0, heard);
+  return take(std::move(entries), std::move(from), 0, kHeardWait, heard);
 }
 
-Task<Result<void>> Disputes::adopt(std::vector<HistoryEntry> entries, std::string from, std::size_t enough) {
-  return take(std::move(entries), std::move(from), enough, nullptr);
+Task<Result<void>> Disputes::adopt(std::vector<HistoryEntry> entries, std::string from, std::size_t enough,
+                                   Duration wait) {
+  return take(std::move(entries), std::move(from), enough, wait, nullptr);
 }
 
 bool Disputes::is_enough(const std::string& from, Heard* heard) const {
@@ -145,7 +146,7 @@ void Disputes::leave_out_unsound(std::vector<HistoryEntry>* entries) const {
 
 // Owners that have been there pass on to each other what they heard, so that two of them are one source.
 Task<Result<void>> Disputes::take(std::vector<HistoryEntry> entries, std::string from, std::size_t enough,
-                                  Heard* heard) {
+                                  Duration wait, Heard* heard) {
   const bool as_new_owner = enough > 0;
   leave_out_unsound(&entries);
   if (entries.empty()) co_return Result<void>();  // as what was only heard is of most pages
@@ -181,7 +182,7 @@ Task<Result<void>> Disputes::take(std::vector<HistoryEntry> entries, std::string
                                     .is_hearsay = true,
                                     .is_alone = as_new_owner && !mine[i],
                                     .is_promised = promised_.contains(key),
-                                    .due = clock_.now() + (as_new_owner ? kHearsayWait : kHeardWait)});
+                                    .due = clock_.now() + wait});
       // The next comparison brings again what nobody would look at.
       if (is_raised || as_new_owner) unknown.push_back(as_heard(std::move(entry)));
       continue;

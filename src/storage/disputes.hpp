@@ -54,12 +54,19 @@ class Disputes {
   // The same where this node is a new owner: what so many sources give it is not looked at. What an owner has
   // only heard itself is from kNobody.
   [[nodiscard]] Task<Result<void>> adopt(std::vector<HistoryEntry> entries, std::string from,
-                                         std::size_t enough);
+                                         std::size_t enough, Duration wait = kHearsayWait);
+  // A new owner has asked all the others by then; to one that has been there a relay may be telling it.
+  static constexpr Duration kHearsayWait = std::chrono::minutes(10);
+  static constexpr Duration kHeardWait = std::chrono::minutes(1);
   // More than half of those who may have it, since as many as half may lie together; and never a single one.
   [[nodiscard]] static std::size_t enough_of(std::size_t sources) {
     return std::max<std::size_t>(2, sources / 2 + 1);
   }
   static constexpr const char* kNobody = "";
+  // It was wrong lately.
+  [[nodiscard]] bool is_doubtful(const std::string& from) const {
+    return origins_.standing().is_doubtful(from);
+  }
   // This node is about to sign that it has these, whoever it has them from. Nothing that was heard before
   // undoes a removal among them.
   void promise(const std::vector<HistoryEntry>& entries);
@@ -83,10 +90,7 @@ class Disputes {
   using Key = std::pair<redundancy::Partition, std::string>;  // and URI
   // Longer than other servers answer from their caches.
   static constexpr Duration kRemovalWait = std::chrono::minutes(5);
-  static constexpr Duration kSaveAgain = std::chrono::minutes(1);  // what the disk did not take
-  // A new owner has asked all the others by then; to one that has been there a relay may be telling it.
-  static constexpr Duration kHearsayWait = std::chrono::minutes(10);
-  static constexpr Duration kHeardWait = std::chrono::minutes(1);
+  static constexpr Duration kSaveAgain = std::chrono::minutes(1);       // what the disk did not take
   static constexpr Duration kBetween = std::chrono::milliseconds(200);  // two posts
   static constexpr std::size_t kServersAtOnce = 8;                      // of each one post
   static constexpr Duration kLookAround = std::chrono::seconds(10);
@@ -138,7 +142,7 @@ class Disputes {
 
   // `enough`: for a new owner; else 0, and `heard`.
   Task<Result<void>> take(std::vector<HistoryEntry> entries, std::string from, std::size_t enough,
-                          Heard* heard);
+                          Duration wait, Heard* heard);
   void leave_out_unsound(std::vector<HistoryEntry>* entries) const;
   Task<Result<std::vector<std::optional<HistoryEntry>>>> own(const std::vector<HistoryEntry>& entries);
   [[nodiscard]] bool was_settled(const Key& key, const HistoryEntry& entry) const;
