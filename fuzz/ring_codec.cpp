@@ -13,6 +13,7 @@ struct IsEqual {
   }
   bool operator()(const ring::Find& a, const ring::Find& b) const { return a.key == b.key; }
   bool operator()(const ring::Notify& a, const ring::Notify& b) const { return a.candidate == b.candidate; }
+  bool operator()(const ring::Nudge& a, const ring::Nudge& b) const { return a.successor == b.successor; }
   bool operator()(const ring::TakeOver& a, const ring::TakeOver& b) const {
     return a.leaver == b.leaver && a.segment == b.segment;
   }

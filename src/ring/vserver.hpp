@@ -3,7 +3,10 @@
 //
 // Where it differs from the paper's figures 1 and 2, and why:
 //   - successor lists, copied whole at join and stabilise: one pointer breaks the ring at the first failure;
-//   - a pointer is adopted only from a peer that answered within the same operation;
+//   - a pointer is adopted only from a peer that answered within the same operation, and whoever has answered
+//   is
+//     there, whatever others name: a list that is adopted drops nobody who answers, and who joins stands
+//     behind the closest that does (join.cpp). So a liar takes nobody's table;
 //   - rectify (the paper's notify) pings the old predecessor before it keeps it;
 //   - while an operation is pending, state queries are answered "busy", because the pointers are about to
 //   change;
@@ -103,8 +106,9 @@ class Vserver {
   // --- membership -------------------------------------------------------------------------------------
   // Starts a new ring of one, which owns every key.
   void create();
-  // Joins the ring that `known` are members of: finds the predecessor-to-be and copies its list. kUnavailable
-  // if nobody leads there; kBusy if the place is changing hands: try again. Nothing changes on an error.
+  // Joins the ring that `known` are members of: finds the closest that answers before it, by a secure look-up
+  // where Tuning wants these, and copies its list. kUnavailable if nobody leads there; kBusy if the place is
+  // changing hands: try again. Nothing changes on an error.
   [[nodiscard]] Task<Result<void>> join(std::vector<Contact> known);
   // Stops answering as a member. The caller has handed the data over before. It may join again, as a new
   // incarnation.

@@ -76,7 +76,8 @@ TEST(RingCodec, EveryOperationArrives) {
   EXPECT_EQ(arrived<Find>(Find{place(9)}).key, place(9));
   arrived<GetNeighbours>(GetNeighbours{});
   arrived<Ping>(Ping{});
-  arrived<Nudge>(Nudge{});
+  EXPECT_EQ(arrived<Nudge>(Nudge{}).successor, std::nullopt);
+  EXPECT_EQ(arrived<Nudge>(Nudge{real_contact(5)}).successor, real_contact(5));
   EXPECT_EQ(arrived<Notify>(Notify{real_contact(3)}).candidate, real_contact(3));
   const auto take_over = arrived<TakeOver>(TakeOver{real_contact(4), Segment{place(200), place(5)}});
   EXPECT_EQ(take_over.leaver, real_contact(4));

@@ -96,5 +96,131 @@ TEST(Upkeep, OfAListNoMoreIsPingedThanCouldBeTaken) {
   pair.node.stop();
 }
 
+// A member at members[0] of a ring of whole scripts; the others stand clockwise from it.
+struct Among {
+  explicit Among(std::vector<Contact> contacts, Tuning tuning = {})
+      : members(std::move(contacts)), node({members[0]}, {}, tuning) {}
+  void join() {
+    node.add_ring({members.begin() + 1, members.end()});
+    node.known = {members[1]};
+    node.membership.start(Membership::Founding::kNever);
+    node.loop.run_for(std::chrono::seconds(10));
+    ASSERT_TRUE(vserver().is_member());
+  }
+  ScriptedPeer& peer(std::size_t i) { return node.peers.at(members[i].id); }
+  Vserver& vserver() { return *node.membership.vservers()[0]; }
+  [[nodiscard]] std::vector<Contact> list() { return vserver().successors().copy(); }
+
+  std::vector<Contact> members;
+  NodeAmongScripts node;
+};
+
+TEST(AmongLiars, WhomTheFirstOfTheListDoesNotNameAnyMoreStaysAsLongAsItAnswers) {
+  const std::vector<Contact> members = real_contacts(0, 5);
+  Among ring(members);
+  ring.join();
+  ASSERT_EQ(ring.list(), std::vector<Contact>(members.begin() + 1, members.end()));
+  ring.peer(1).neighbours.successors = {members[3]};
+  ring.node.loop.run_for(std::chrono::seconds(20));
+  EXPECT_EQ(ring.list(), std::vector<Contact>(members.begin() + 1, members.end()));
+  ring.peer(2).dead = true;
+  ring.node.loop.run_for(std::chrono::seconds(20));
+  EXPECT_EQ(ring.list(), (std::vector<Contact>{members[1], members[3], members[4]}));
+  ring.node.stop();
+}
+
+// Its successor says nothing of who has come between them.
+TEST(AmongLiars, WhoSaysItselfThatItStandsBehindAMemberBecomesItsSuccessor) {
+  std::vector<Contact> members = real_contacts(0, 5);
+  const Contact newcomer = members[1];
+  members.erase(members.begin() + 1);
+  Among ring(members);
+  ring.join();
+  ASSERT_EQ(ring.list().front(), members[1]);
+  const auto say = [&] { return ring.node.await(ring.vserver().answer({Ring::kRelay, Nudge{newcomer}})); };
+  ring.node.asked.clear();
+  for (int i = 0; i < 5; ++i) EXPECT_TRUE(say());
+  EXPECT_EQ(std::ranges::count(ring.node.asked, newcomer.id), 1) << "it does not answer";
+  EXPECT_EQ(ring.list().front(), members[1]);
+  ring.node.loop.run_for(Vserver::kSilentFor);
+  ScriptedPeer peer;
+  peer.neighbours = {members[0], {members[1], members[2], members[3]}};
+  ring.node.peers[newcomer.id] = peer;
+  EXPECT_TRUE(say());
+  ring.node.loop.run_for(std::chrono::seconds(10));
+  EXPECT_EQ(ring.list().front(), newcomer);
+  ring.node.stop();
+}
+
+TEST(AmongLiars, WhoHearsNothingOfItsPredecessorTellsItOfItselfAndNoOther) {
+  Among ring(real_contacts(0, 5));
+  ring.join();
+  const Contact before = ring.members.back();
+  ASSERT_EQ(ring.vserver().predecessor(), before);
+  unsigned told = 0;
+  ring.node.on_answered = [&](const Contact& to, const Request& request) {
+    const auto* nudge = std::get_if<Nudge>(&request.body);
+    if (nudge == nullptr || !nudge->successor) return;
+    EXPECT_EQ(to, before);
+    EXPECT_EQ(*nudge->successor, ring.members[0]);
+    ++told;
+  };
+  ring.node.loop.run_for(std::chrono::minutes(1));
+  EXPECT_GE(told, 2U);
+  const auto notify = [&](bool is_own_word) {
+    for (int i = 0; i < 12; ++i) {
+      EXPECT_TRUE(ring.node.await(ring.vserver().answer({Ring::kRelay, Notify{before, is_own_word}})));
+      ring.node.loop.run_for(std::chrono::seconds(5));
+    }
+  };
+  notify(/*is_own_word=*/true);
+  told = 0;
+  notify(/*is_own_word=*/true);
+  EXPECT_EQ(told, 0U);
+  notify(/*is_own_word=*/false);
+  EXPECT_GE(told, 1U) << "anybody may have said so";
+  ring.node.stop();
+}
+
+// The owner of the place lies: it names accomplices only, and says that the last of them stands before it.
+TEST(AmongLiars, WhoJoinsStandsBetweenTheClosestThatAnswer) {
+  const std::vector<Contact> members = real_contacts(0, 7);
+  Tuning tuning;
+  tuning.secure_lookups = true;
+  Among ring(members, tuning);
+  ring.node.add_ring({members.begin() + 1, members.end()});
+  const Contact& liar = members[1];
+  const Contact& accomplice = members[4];
+  for (const std::size_t i : {1U, 4U}) {
+    ring.peer(i).neighbours = {i == 1 ? accomplice : liar, {i == 1 ? accomplice : liar}};
+    ring.peer(i).find = {i == 1 ? std::optional(Segment{accomplice.id, liar.id}) : std::nullopt, {liar}};
+  }
+  for (const std::size_t i : {2U, 3U, 5U, 6U}) ring.peer(i).find = {std::nullopt, {members[6], liar}};
+  ring.node.known = {accomplice, members[3]};
+  ring.node.membership.start(Membership::Founding::kNever);
+  ring.node.loop.run_for(std::chrono::seconds(10));
+  ASSERT_TRUE(ring.vserver().is_member());
+  EXPECT_EQ(ring.vserver().predecessor(), members[6]);
+  EXPECT_EQ(ring.list(), std::vector<Contact>(members.begin() + 1, members.end() - 1))
+      << "as the last one has it";
+  ring.node.stop();
+}
+
+// A liar may say for ever that it is busy, or that the place is taken by who was there before.
+TEST(AmongLiars, WhoIsAlwaysBusyKeepsNobodyOutForEver) {
+  const std::vector<Contact> members = real_contacts(0, 5);
+  Among ring(members);
+  ring.node.add_ring({members.begin() + 1, members.end()});
+  ring.peer(4).busy = true;
+  ring.node.known = {members[1]};
+  ring.node.membership.start(Membership::Founding::kNever);
+  ring.node.loop.run_for(std::chrono::seconds(20));
+  EXPECT_FALSE(ring.vserver().is_member());
+  ring.node.loop.run_for(std::chrono::minutes(1));
+  ASSERT_TRUE(ring.vserver().is_member());
+  EXPECT_EQ(ring.list().front(), members[1]);
+  ring.node.stop();
+}
+
 }  // namespace
 }  // namespace tagring::ring
