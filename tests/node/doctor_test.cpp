@@ -7,6 +7,7 @@
 #include "crypto/hash.hpp"
 #include "health/metrics.hpp"
 #include "health/reach.hpp"
+#include "health/seen_posts.hpp"
 #include "node/fixture.hpp"
 
 namespace tagring::node {
