@@ -23,36 +23,37 @@ bool is_no_fault(ErrorCode code) {
 }
 
 std::string text_of_hosts(const std::map<std::string, Posts>& hosts) {
-  json::object rows;
+  json::array rows;  // an object of more than a thousand members is not read again
   for (const auto& [host, posts] : hosts) {
     const std::string_view why = is_utf8(posts.why_refused) ? posts.why_refused : std::string_view();
-    rows[host] = json::array{to_ms(posts.taken.value_or(WallTime())), to_ms(posts.newest_taken),
-                             to_ms(posts.newest_refused), cut_utf8(why, kReasonMax)};
+    rows.push_back(json::array{host, to_ms(posts.taken.value_or(WallTime())), to_ms(posts.newest_taken),
+                               to_ms(posts.newest_refused), cut_utf8(why, kReasonMax)});
   }
-  return json::serialize(rows);
+  return json::serialize(json::object{{"hosts", std::move(rows)}});
 }
 
 // What this class wrote itself. A clock that was set back since makes nothing come of the future.
 std::map<std::string, Posts> parse_hosts(std::string_view text, WallTime now) {
   std::map<std::string, Posts> hosts;
-  const Result<json::object> rows = json::parse_object(text);
-  if (!rows) return hosts;
-  for (const auto& [host, row] : *rows) {
+  const Result<json::object> parsed = json::parse_object(text);
+  if (!parsed) return hosts;
+  json::for_each(json::find(*parsed, "hosts"), [&](const json::value& row) {
     const json::array* fields = row.if_array();
-    const bool is_row =
-        fields != nullptr && fields->size() == 4 && fields->back().is_string() &&
-        std::all_of(fields->begin(), fields->end() - 1, [](const json::value& n) { return n.is_int64(); });
-    if (!is_row || hosts.size() == kHostsMax) continue;
+    const bool is_row = fields != nullptr && fields->size() == 5 && fields->front().is_string() &&
+                        fields->back().is_string() &&
+                        std::all_of(fields->begin() + 1, fields->end() - 1,
+                                    [](const json::value& n) { return n.is_int64(); });
+    if (!is_row || hosts.size() == kHostsMax) return;
     const auto time = [&](std::size_t field) {
       return std::min(WallTime(Duration((*fields)[field].get_int64())), now);
     };
     Posts posts{.taken = {},
-                .newest_taken = time(1),
-                .newest_refused = time(2),
-                .why_refused = std::string((*fields)[3].get_string())};
-    if (time(0) != WallTime()) posts.taken = time(0);
-    hosts.emplace(host, std::move(posts));
-  }
+                .newest_taken = time(2),
+                .newest_refused = time(3),
+                .why_refused = std::string((*fields)[4].get_string())};
+    if (time(1) != WallTime()) posts.taken = time(1);
+    hosts.emplace(std::string((*fields)[0].get_string()), std::move(posts));
+  });
   return hosts;
 }
 
@@ -95,14 +96,15 @@ void SeenPosts::note_answer(const std::vector<delivery::TagEvent>& events,
     if (event.op != delivery::Op::kAdd) continue;
     const auto found = refused.find({event.uri, event.tag});
     const Error* why = found == refused.end() ? nullptr : found->second;
+    // Also of those below, which have come.
+    const std::string host = host_of(event.author);
+    if (!hosts_.contains(host)) make_room(hosts_, kHostsMax);
+    Posts& posts = hosts_[host];
     const WallTime now = clock_.wall_now();
     const WallTime published = std::min(event.published, now);
     if (why != nullptr && is_no_fault(why->code)) continue;
     // It is sent again, and says nothing until then.
     if (why != nullptr && why->code == ErrorCode::kBusy && now - published < kSentAgain) continue;
-    const std::string host = host_of(event.author);
-    if (!hosts_.contains(host)) make_room(hosts_, kHostsMax);
-    Posts& posts = hosts_[host];
     has_changed_ = true;
     if (why == nullptr) {
       posts.taken = now;
