@@ -17,7 +17,7 @@ std::int64_t effort_of(int who) {
   return microseconds(usage.ru_utime) + microseconds(usage.ru_stime) + usage.ru_inblock + usage.ru_oublock;
 }
 
-// Without that of the thread that looks.
+// Without that of the thread that looks: what that has done itself leaves a few microseconds more or less.
 std::uint64_t effort_of_others() {
   return static_cast<std::uint64_t>(effort_of(RUSAGE_SELF) - effort_of(RUSAGE_THREAD));
 }
@@ -46,13 +46,14 @@ void LongStart::tell_for_ever(const std::stop_token& stop) {
       options_.is_watched ? fmt::format("WATCHDOG_USEC={}\nWATCHDOG=1\n", patience) : "";
   std::optional<std::uint64_t> seen;
   std::unique_lock lock(mutex_);
-  while (!stop.stop_requested()) {
+  do {  // once at least, however short it is
     const std::uint64_t effort = options_.effort();
-    if (seen != effort)
+    if (!seen || effort > *seen) {
       options_.tell(fmt::format("EXTEND_TIMEOUT_USEC={}\n{}STATUS={}", patience, watchdog, status_));
-    seen = effort;
+      seen = effort;
+    }
     ends_.wait_for(lock, stop, options_.every, [] { return false; });
-  }
+  } while (!stop.stop_requested());
 }
 
 }  // namespace tagring::machine
