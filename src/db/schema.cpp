@@ -409,16 +409,16 @@ Result<void> for_each_step(Connection& connection, int from, int to, const Migra
   for (int version = from + 1; version <= to; ++version) {
     const auto& [sql, does, counts] = kMigrations[static_cast<std::size_t>(version) - 1];
     std::optional<std::int64_t> total;
-    if (counts != nullptr) {
-      Statement count = connection.query(counts);
-      TRY_VOID(count.step());
-      total = count.integer(0) + 1;  // that it is done is a row, too
-    }
     const std::int64_t before = connection.changes();
     const auto tell = [&](MigrationStep::State state) {
       if (watch) watch({state, version - from, to - from, does, connection.changes() - before, total});
     };
     tell(kBegins);
+    if (counts != nullptr) {  // which takes a while itself, where they are many
+      Statement count = connection.query(counts);
+      TRY_VOID(count.step());
+      total = count.integer(0) + 1;  // that it is done is a row, too
+    }
     TRY_VOID(connection.watched([&tell] { tell(kGoesOn); }, [&] { return step(version); }));
     tell(kDone);
   }
