@@ -100,7 +100,7 @@ std::optional<Forecast> forecast(const std::vector<Sizes>& samples, std::uint64_
   const auto room = static_cast<double>(last.room);
   found.has_disk = last.disk != 0;
   double disk_full = found.has_disk ? days_until(room, found.bytes_a_day) : HUGE_VAL;
-  if (history_full < disk_full) {
+  if (found.has_disk && history_full < disk_full) {
     const double then = room - found.bytes_a_day * history_full;
     disk_full = history_full + days_until(then, found.bytes_a_day - std::max(0.0, of_history));
   }
@@ -115,7 +115,7 @@ std::string Forecast::text() const {
       !has_disk ? fmt::format(
                       "{}the database grows by {:.1f} GB a month; what its disk has left is to be "
                       "seen where it runs.",
-                      pace, bytes_a_day * kMonth / kGigabyte)
+                      pace, std::max(0.0, bytes_a_day) * kMonth / kGigabyte)
       : disk_full_in_days
           ? fmt::format(
                 "{}the disk is full {}, but for the part that the node keeps off. From then on old "
