@@ -9,6 +9,8 @@ namespace tagring::health {
 namespace {
 
 constexpr Duration kDay = std::chrono::days(1);
+constexpr Duration kRefused =
+    std::chrono::days(30);  // what was refused before says nothing of an instance now
 
 // How an instance uses this node.
 struct Links {
@@ -105,7 +107,7 @@ Check InstanceChecks::look_at_posts(const std::string& host, bool is_connected, 
   std::string detail = posts.taken ? fmt::format("owners took a post of it {}at {}",
                                                  is_of_today ? "today, " : "", to_rfc3339(*posts.taken))
                                    : "owners have taken no post of it yet";
-  const bool is_refused = posts.newest_refused > posts.newest_taken;
+  const bool is_refused = posts.newest_refused > posts.newest_taken && now - posts.newest_refused < kRefused;
   if (is_refused)
     detail += fmt::format(", and refused {}: {}", posts.taken ? "a newer one" : "one", posts.why_refused);
   // Of one that is well there may be posts that are not, as of somebody whom owners have blocked.
