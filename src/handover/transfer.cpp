@@ -72,13 +72,17 @@ Task<void> Transfer::fill(Ring ring, RingId id) {
   filling_.erase({ring, id});
 }
 
-// Who may hold data of the positions: the successor, who owned them before, whoever answered for them without
-// knowing of us, and the owners of the other replicas.
+// Who may hold data of the positions: the successor, who owned them before (or if it is this node's, and may
+// have come just now, the next that is not), whoever answered for them without knowing of us, and the owners
+// of the other replicas.
 Task<Transfer::Sources> Transfer::sources(Ring ring, RingId id, Segment positions) {
   ring::Membership& membership = rings_.of(ring);
   const ring::Vserver& vserver = *membership.find(id);
   Sources known;
-  if (!vserver.successors().empty()) known.copies[vserver.successors().front().origin()].insert(0);
+  const auto list = vserver.successors().contacts();
+  const auto other = std::ranges::find_if(
+      list, [&](const ring::Contact& contact) { return contact.origin() != vserver.self().origin(); });
+  if (other != list.end()) known.copies[other->origin()].insert(0);
   for (const ring::Contact& rival : vserver.rivals()) known.copies[rival.origin()].insert(0);
   const unsigned count = replicas(ring);
   for (unsigned i = 1; i < count; ++i) {
