@@ -113,7 +113,15 @@ Instant Transfer::Round::end() const {
 // `round` lives as long as this. Who is left out counts as having given all.
 Task<Result<void>> Transfer::fetch_in_round(std::string origin, Ring ring, ring::Contact requester,
                                             Segment positions, Round& round) {
-  Result<void> fetched = co_await fetch_from(origin, ring, std::move(requester), positions, round);
+  ++round.under_way;
+  Result<void> fetched = co_await fetch_from(origin, ring, requester, positions, round);
+  --round.under_way;
+  // Another one may go on for an hour if nobody else comes to an end.
+  for (unsigned again = 1; !fetched && round.under_way > 0 && clock_.now() <= round.end(); ++again) {
+    const Instant next = clock_.now() + again * kRetry;
+    co_await clock_.sleep_until(next);
+    fetched = co_await fetch_from(origin, ring, requester, positions, round);
+  }
   if (fetched && !round.first_done) round.first_done = clock_.now();
   const bool is_left_out = !fetched && clock_.now() > round.end();
   if (!is_left_out) co_return fetched;

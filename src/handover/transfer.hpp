@@ -80,6 +80,7 @@ class Transfer {
     std::map<std::string, std::set<unsigned>> sources;  // Sources::copies
     Instant begun;
     bool is_of_rivals = false;
+    std::size_t under_way = 0;  // sources that have neither given all nor failed once
     std::optional<Instant> first_done = std::nullopt;
 
     [[nodiscard]] Instant end() const;
