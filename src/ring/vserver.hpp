@@ -3,10 +3,9 @@
 //
 // Where it differs from the paper's figures 1 and 2, and why:
 //   - successor lists, copied whole at join and stabilise: one pointer breaks the ring at the first failure;
-//   - a pointer is adopted only from a peer that answered within the same operation, and whoever has answered
-//   is
-//     there, whatever others name: a list that is adopted drops nobody who answers, and who joins stands
-//     behind the closest that does (join.cpp). So a liar takes nobody's table;
+//   - a pointer is adopted only from a peer that answered within the same operation;
+//   - whoever has answered is there, whatever others name, so that a liar takes nobody's table: a list that
+//     is adopted drops nobody who answers, and who joins stands behind the closest that does (join.cpp);
 //   - rectify (the paper's notify) pings the old predecessor before it keeps it;
 //   - while an operation is pending, state queries are answered "busy", because the pointers are about to
 //   change;
