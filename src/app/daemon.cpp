@@ -319,12 +319,9 @@ Result<void> Daemon::open_metrics(HttpHandler handler) {
 void Daemon::say_ready() {
   if (json_) {
     fmt::print("{}\n", json::serialize(json::object{{"ready", true}, {"origin", config_.origin()}}));
-  } else if (inside_) {
-    fmt::print("tagring {} is the core of {}; \"tagring status\" says whether it serves; stop with Ctrl-C\n",
-               TAGRING_VERSION, config_.origin());
   } else {
-    fmt::print("tagring {} listens for {}; \"tagring status\" says whether it serves; stop with Ctrl-C\n",
-               TAGRING_VERSION, config_.origin());
+    fmt::print("tagring {} {} {}; \"tagring status\" says whether it serves; stop with Ctrl-C\n",
+               TAGRING_VERSION, inside_ ? "is the core of" : "listens for", config_.origin());
   }
   std::fflush(stdout);
   log_.info("started",

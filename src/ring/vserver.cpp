@@ -141,7 +141,6 @@ std::vector<Contact> Vserver::clockwise(std::vector<Contact> first, std::span<co
   std::map<RingId, Contact> by_distance;
   for (Contact& contact : first) by_distance.try_emplace(contact.id - self_.id, std::move(contact));
   for (const Contact& contact : second) by_distance.try_emplace(contact.id - self_.id, contact);
-  by_distance.erase(RingId());  // we ourselves
   std::vector<Contact> both;
   for (auto& [distance, contact] : by_distance) both.push_back(std::move(contact));
   return both;
