@@ -18,6 +18,7 @@ constexpr int kSettlingAttempts = 20;
 // Replicas see the same posts, but not at the same moment.
 constexpr double kContradiction = 2;
 constexpr double kSlack = 64 * 1024;
+constexpr int kPieces = 4;  // of a replica's keys, whose owners are looked up for who can tell
 
 json::object to_json(const Places::OfRing& places) {
   json::array taken;
@@ -236,29 +237,39 @@ Task<Balancer::View> Balancer::look_around(Ring ring) {
   co_return view;
 }
 
-// Other replicas hold the same keys: what their owners say of them must fit. Of what nobody else can tell,
-// nothing contradicts.
+// Other replicas hold the same keys: what their owners say of them must fit. The first who is somebody else
+// tells, of the part that both own. What nobody else can tell is no reason to move, whoever says it; but a
+// new node has to stand somewhere, and where there is one copy of all there is nobody to ask.
 Task<Result<bool>> Balancer::is_plausible(Ring ring, ring::Owner owner, Segment segment) {
   const std::string own = rings_.of(ring).vservers().front()->self().origin();
-  if (owner.contact.origin() == own) co_return true;
   const unsigned count = replicas(ring);
+  if (owner.contact.origin() == own || count == 1) co_return true;
   for (unsigned i = 1; i < count; ++i) {
-    const Segment there{replica_key(segment.from, i, count), replica_key(segment.to, i, count)};
-    const Result<ring::Owner> other = co_await rings_.of(ring).find_owner(there.to);
-    if (!other || other->contact.origin() == owner.contact.origin()) continue;
-    // What a new node has itself is still on its way, and was counted before.
-    if (other->contact.origin() == own && places(ring).settling) continue;
-    // Of the part that both own.
-    const bool begins_inside = other->segment.contains(there.from) || other->segment.from == there.from;
-    const RingId from = begins_inside ? there.from : other->segment.from;
-    const Segment here{key_of_replica(from, i, count), segment.to};
-    const Result<ring::Load> says = co_await rings_.ask_load(ring, owner.contact, here);
-    const Result<ring::Load> checks = co_await rings_.ask_load(ring, other->contact, {from, there.to});
-    if (!says) co_return std::unexpected(says.error());
-    if (!checks) continue;
-    co_return !contradict(static_cast<double>(says->of_segment), static_cast<double>(checks->of_segment));
+    Segment there{replica_key(segment.from, i, count), replica_key(segment.to, i, count)};
+    for (int piece = 0; piece < kPieces; ++piece) {
+      const Result<ring::Owner> other = co_await rings_.of(ring).find_owner(there.to);
+      if (!other) break;
+      const bool begins_inside = other->segment.contains(there.from) || other->segment.from == there.from;
+      const RingId from = begins_inside ? there.from : other->segment.from;
+      // What a new node has itself is still on its way, and was counted before.
+      const std::string witness = other->contact.origin();
+      const bool can_tell = witness != owner.contact.origin() && !(witness == own && places(ring).settling);
+      if (can_tell) {
+        const Segment here{key_of_replica(from, i, count), key_of_replica(there.to, i, count)};
+        const Result<ring::Load> says = co_await rings_.ask_load(ring, owner.contact, here);
+        if (!says) co_return std::unexpected(says.error());
+        const Result<ring::Load> checks = co_await rings_.ask_load(ring, other->contact, {from, there.to});
+        if (checks) {
+          co_return !contradict(static_cast<double>(says->of_segment),
+                                static_cast<double>(checks->of_segment));
+        }
+      }
+      if (begins_inside) break;
+      there.to = from;
+    }
   }
-  co_return true;
+  if (places(ring).settling) co_return true;
+  co_return fail(ErrorCode::kUnavailable, "nobody else can say what is there");
 }
 
 // --- decisions ---------------------------------------------------------------------------------------------

@@ -208,10 +208,13 @@ struct LyingAboutLoads {
   WorldOptions options;
 };
 
-TEST(LoadLiars, MoveNobody) {
+class LoadLiars : public testing::TestWithParam<std::uint64_t> {};
+
+// Nor do they where they own all copies of what they speak of, and nobody else can tell.
+TEST_P(LoadLiars, MoveNobody) {
   constexpr std::size_t kLiar = 3;
   LyingAboutLoads load({kLiar});
-  World world(2, load.options);
+  World world(GetParam(), load.options);
   for (std::size_t i = 0; i < kNodes; ++i) world.start_node(i);
   ASSERT_TRUE(world.run_until(std::chrono::minutes(5), [&] { return world.is_settled(); }));
   load.lying = true;
@@ -227,8 +230,10 @@ TEST(LoadLiars, MoveNobody) {
   EXPECT_GT(not_believed, 0U);
 }
 
+INSTANTIATE_TEST_SUITE_P(Seeds, LoadLiars, testing::Values(2, 13, 19));
+
 // Before their first regular decision they have chosen their places, and asked others about them.
-TEST(LoadLiars, AreNotBelievedByNewNodesEither) {
+TEST_F(LoadLiars, AreNotBelievedByNewNodesEither) {
   LyingAboutLoads load({3, 8});
   load.options.ids.kappa = 32;
   load.options.balance_every = std::chrono::hours(1);
