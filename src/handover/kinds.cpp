@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <utility>
 
 #include "delivery/wire.hpp"
 #include "fediverse/vocabulary.hpp"
@@ -153,22 +154,18 @@ Task<Result<void>> SetsKind::absorb(Request* request, std::string /*origin*/, js
 
 // --- history -----------------------------------------------------------------------------------------------
 
-json::array to_items(const std::vector<storage::HistoryEntry>& entries, const storage::Disputes& disputes) {
-  json::array items = storage::to_json(entries, true);
-  for (std::size_t i = 0; i < entries.size(); ++i) {
-    if (disputes.is_hearsay(entries[i])) items[i].as_object()["heard"] = true;
-  }
-  return items;
+json::array to_items(std::vector<storage::HistoryEntry> entries, const storage::Disputes& disputes) {
+  for (storage::HistoryEntry& entry : entries) entry.heard = disputes.is_hearsay(entry);
+  return storage::to_json(entries, true);
 }
 
-std::vector<storage::HistoryEntry> take_heard(const json::array& items,
-                                              std::vector<storage::HistoryEntry>* entries) {
+std::vector<storage::HistoryEntry> take_heard(std::vector<storage::HistoryEntry>* entries) {
   std::vector<storage::HistoryEntry> heard;
-  for (std::size_t i = entries->size(); i-- > 0;) {
-    if (!json::get_flag(items[i].get_object(), "heard")) continue;
-    heard.push_back(std::move((*entries)[i]));
-    entries->erase(entries->begin() + static_cast<std::ptrdiff_t>(i));
-  }
+  std::erase_if(*entries, [&](storage::HistoryEntry& entry) {
+    const bool is_heard = std::exchange(entry.heard, false) || entry.changed == storage::kBeforeAll;
+    if (is_heard) heard.push_back(std::move(entry));
+    return is_heard;
+  });
   return heard;
 }
 
@@ -178,11 +175,11 @@ Task<Result<json::object>> HistoryKind::page(Request request) {
   if (!request.after_tag.empty()) {
     CO_TRY(after_partition, redundancy::Partition::parse(request.after_tag));
   }
-  CO_TRY(const std::vector<storage::HistoryEntry> entries,
+  CO_TRY(std::vector<storage::HistoryEntry> entries,
          co_await kept_.history().segment(request.segment, std::move(after_partition), std::move(after),
                                           page_size()));
   if (entries.empty()) reads_.note(request.segment);
-  co_return json::object{{"items", to_items(entries, disputes_)}};
+  co_return json::object{{"items", to_items(std::move(entries), disputes_)}};
 }
 
 Task<Result<void>> HistoryKind::absorb(Request* request, std::string origin, json::array items) {
@@ -202,7 +199,7 @@ Task<Result<void>> HistoryKind::absorb(Request* request, std::string origin, jso
   }
   request->after_tag = last->name();
   request->after = after->text();
-  std::vector<storage::HistoryEntry> heard = take_heard(list.get_array(), &entries);
+  std::vector<storage::HistoryEntry> heard = take_heard(&entries);
   kept_.leave_out_misplaced(&entries);
   kept_.leave_out_misplaced(&heard);
   const std::size_t sources = std::min<std::size_t>(request->sources, kept_.copies());
@@ -227,9 +224,9 @@ Task<Result<json::object>> PartitionKind::page(Request request) {
   // Before the page is read: from that version on nothing is added.
   const std::uint64_t version = kept_.of(partition.tag).version;
   CO_TRY(std::optional<storage::HistoryCursor> after, cursor_of(request.after));
-  CO_TRY(const storage::HistoryPage page, co_await history_.page(partition, std::move(after), page_size()));
+  CO_TRY(storage::HistoryPage page, co_await history_.page(partition, std::move(after), page_size()));
   if (page.entries.size() < page_size()) kept_.note_handed(partition);
-  co_return json::object{{"items", to_items(page.entries, disputes_)}, {"version", version}};
+  co_return json::object{{"items", to_items(std::move(page.entries), disputes_)}, {"version", version}};
 }
 
 // --- leaving -----------------------------------------------------------------------------------------------

@@ -26,10 +26,9 @@ inline constexpr std::size_t kPage = 400;
 
 // Posts as items, with a mark on those that this node has only heard; and from what another one gave so those
 // that it has only heard, which are not its word: who says the same may be whom it heard.
-[[nodiscard]] json::array to_items(const std::vector<storage::HistoryEntry>& entries,
+[[nodiscard]] json::array to_items(std::vector<storage::HistoryEntry> entries,
                                    const storage::Disputes& disputes);
-[[nodiscard]] std::vector<storage::HistoryEntry> take_heard(const json::array& items,
-                                                            std::vector<storage::HistoryEntry>* entries);
+[[nodiscard]] std::vector<storage::HistoryEntry> take_heard(std::vector<storage::HistoryEntry>* entries);
 
 // What can be asked for.
 class Kind {

@@ -219,7 +219,7 @@ Task<Result<void>> Transfer::fetch_partition(std::string origin, ring::Contact r
       entry.partition = to;
     }
     if (last) request.after = last->text();
-    std::vector<storage::HistoryEntry> heard = take_heard(items->get_array(), &entries);
+    std::vector<storage::HistoryEntry> heard = take_heard(&entries);
     for (std::vector<storage::HistoryEntry>* given : {&heard, &entries}) {
       std::erase_if(*given, [&](const storage::HistoryEntry& entry) {
         return !redundancy::may_be_in_partition(entry.uri, from.number, options_.storage_replicas);

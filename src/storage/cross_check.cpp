@@ -33,9 +33,10 @@ void count(const HistoryEntry& entry, std::vector<Variant>* variants) {
   const auto same = std::ranges::find_if(*variants, [&](const Variant& variant) {
     HistoryEntry other = variant.entry;
     other.changed = entry.changed;
+    other.heard = entry.heard;
     return other == entry;
   });
-  const std::size_t sure = entry.changed == kBeforeAll ? 0 : 1;
+  const std::size_t sure = entry.heard || entry.changed == kBeforeAll ? 0 : 1;
   if (same == variants->end()) {
     variants->push_back({entry, 1, sure});
   } else {
@@ -73,7 +74,8 @@ std::vector<Disagreement> disagreements(const std::vector<HistoryPage>& owners, 
         variants, {}, [](const Variant& v) { return v.entry.removed ? 0 : v.owners; });
     if (living->entry.removed) continue;  // nobody shows it
     const std::size_t asked = asked_about(living->entry, owners, wish);
-    const bool agreed = variants.size() == 1 && living->owners >= asked;
+    // One that lies may have told the others of it just now.
+    const bool agreed = variants.size() == 1 && living->owners >= asked && living->sure * 2 > asked;
     if (agreed) continue;
     Disagreement open{.entry = living->entry, .authors = {living->entry.author}, .asked = asked};
     for (const Variant& variant : variants) {
@@ -101,6 +103,7 @@ void apply(const Verdicts& verdicts, const PageWish& wish, std::vector<HistoryPa
   std::set<std::string> shown;
   for (HistoryPage& page : *owners) {
     for (HistoryEntry& entry : page.entries) {
+      entry.heard = false;  // no more: it was looked at, or enough owners have
       const auto verdict = verdicts.find(entry.uri);
       if (verdict == verdicts.end()) continue;
       const std::optional<HistoryEntry>& truth = verdict->second.truth;

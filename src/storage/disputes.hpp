@@ -73,6 +73,12 @@ class Disputes {
   // This node has it because somebody said so; it was not looked at yet, nor did this node sign for it since.
   [[nodiscard]] bool is_hearsay(const HistoryEntry& entry) const;
 
+  // The same of a post, but for what a new owner was given: of that the other owners tell readers.
+  [[nodiscard]] bool is_rumour(const HistoryEntry& entry) const {
+    const auto open = open_.find({entry.partition, entry.uri});
+    return !entry.removed && open != open_.end() && !open->second.is_alone && is_hearsay(entry);
+  }
+
   // It waits to be looked at: this node has only heard of it, or somebody says otherwise.
   [[nodiscard]] bool is_open(const HistoryEntry& entry) const {
     return open_.contains({entry.partition, entry.uri}) || entry.changed == kBeforeAll;

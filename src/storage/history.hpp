@@ -35,6 +35,7 @@ struct HistoryEntry {
   bool taken_down =
       false;  // by this node's administrator; only find() and bucket() say so, others pass it over
   WallTime changed = {};  // see belief::version_of()
+  bool heard = false;     // a post that its owner was told of and has not looked at; of no store, to readers
 
   [[nodiscard]] belief::Version version() const { return belief::version_of(removed, changed); }
   // For ever; what was taken out has a time, and may be put back.

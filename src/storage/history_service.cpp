@@ -26,6 +26,12 @@ bool names_one_twice(const std::vector<HistoryEntry>& entries) {
   return !std::ranges::all_of(entries, [&](const HistoryEntry& e) { return named.insert(e.uri).second; });
 }
 
+// As the owner's own word, or as what it was told.
+bool shows(const HistoryPage& page, const std::string& uri, bool heard) {
+  const auto shown = std::ranges::find(page.entries, uri, &HistoryEntry::uri);
+  return shown != page.entries.end() && !shown->removed && shown->heard == heard;
+}
+
 }  // namespace
 
 Task<std::vector<ring::Contact>> HistoryService::owners(Ring ring, Tag tag) {
@@ -65,9 +71,11 @@ void HistoryService::forget_owners(const Tag& tag) {
 // --- asking ------------------------------------------------------------------------------------------------
 
 Task<HistoryService::Page> HistoryService::read_here(redundancy::Partition partition, Wish wish) {
-  if (wish.newer && wish.cursor)
-    return kept_.history().page_after(std::move(partition), *std::move(wish.cursor), wish.limit);
-  return kept_.history().page(std::move(partition), std::move(wish.cursor), wish.limit);
+  const bool upwards = wish.newer && wish.cursor;
+  Page page = upwards ? co_await kept_.history().page_after(partition, *std::move(wish.cursor), wish.limit)
+                      : co_await kept_.history().page(partition, std::move(wish.cursor), wish.limit);
+  if (page) kept_.mark_rumours(&page->entries);
+  co_return page;
 }
 
 Task<HistoryService::Page> HistoryService::ask(ring::Contact owner, redundancy::Partition partition,
@@ -266,8 +274,13 @@ Task<std::vector<HistoryService::Looked>> HistoryService::look_at_all(Tag tag,
   co_return all;
 }
 
+// Who was told of it by another one that says so itself is not wrong about it: liars would have honest owners
+// read last.
 void HistoryService::note_who_is_right(const std::vector<Answered>& answers, const Looked& looked) {
+  const bool is_said = std::ranges::any_of(
+      answers, [&](const Answered& answer) { return shows(answer.page, looked.uri, /*heard=*/false); });
   for (const Answered& answer : answers) {
+    if (is_said && shows(answer.page, looked.uri, /*heard=*/true)) continue;
     const std::optional<bool> right = is_right(answer.page, looked.uri, looked.verdict);
     if (right) origins_.standing().note(answer.owner, looked.uri, *right);
   }

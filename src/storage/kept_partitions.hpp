@@ -35,6 +35,10 @@ class KeptPartitions {
   [[nodiscard]] Task<void> stop();
 
   [[nodiscard]] HistoryStore& history() const { return history_; }
+  // Tells readers what this node has not looked at (HistoryEntry::heard).
+  void mark_rumours(std::vector<HistoryEntry>* entries) const {
+    for (HistoryEntry& entry : *entries) entry.heard = disputes_.is_rumour(entry);
+  }
   [[nodiscard]] SignedTime& signed_time() { return signed_time_; }
   [[nodiscard]] redundancy::StorageHints& hints() const { return hints_; }
   [[nodiscard]] unsigned at_rest() const { return hints_.at_rest(); }

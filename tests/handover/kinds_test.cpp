@@ -341,10 +341,19 @@ TEST_F(KindsTest, APageOfAPartitionSaysWhatItsOwnerHasOnlyHeard) {
   const json::value list = items_of(*page);
   auto entries = storage::entries_from_json(&list);
   ASSERT_THAT(*entries, SizeIs(2));
-  EXPECT_THAT(take_heard(list.get_array(), &*entries),
+  EXPECT_THAT(take_heard(&*entries),
               testing::ElementsAre(testing::Field(&storage::HistoryEntry::uri, "https://a.example/2")));
   EXPECT_THAT(*entries,
               testing::ElementsAre(testing::Field(&storage::HistoryEntry::uri, "https://a.example/1")));
+}
+
+TEST(Entries, APostThatItsOwnerHasOnlyHeardIsReadAsSuch) {
+  storage::HistoryEntry heard{"cats"_tag, "https://a.example/1", "https://a.example/u",
+                              WallTime(Duration(5))};
+  const storage::HistoryEntry sure = heard;
+  heard.heard = true;
+  const json::value list = storage::to_json({heard, sure}, true);
+  EXPECT_EQ(storage::entries_from_json(&list).value(), (std::vector{heard, sure}));
 }
 
 TEST(Entries, ARemovalThatWasOnlyHeardIsReadAsSuch) {

@@ -24,6 +24,19 @@ TEST(CrossCheck, NobodyIsAskedAboutWhatAllSay) {
   EXPECT_THAT(disagreements({all, all, all}, {}), IsEmpty());
 }
 
+// One of them may have told the others a moment ago.
+TEST(CrossCheck, APostThatHalfOfTheOwnersHaveOnlyHeardIsLookedAt) {
+  HistoryEntry rumour = entry(1, "a");
+  rumour.heard = true;
+  const HistoryPage sure = page({entry(1, "a")});
+  const HistoryPage heard = page({rumour});
+  EXPECT_THAT(disagreements({sure, sure, heard}, {}), IsEmpty());
+  EXPECT_THAT(disagreements({heard}, {}), SizeIs(1));
+  const auto open = disagreements({sure, sure, heard, heard}, {});
+  ASSERT_THAT(open, SizeIs(1));
+  EXPECT_EQ(open[0].shown_by, 4U) << "who cannot ask its server goes by all";
+}
+
 TEST(CrossCheck, ARemovalThatNotAllShowIsLookedAt) {
   const auto open = disagreements({page({entry(1, "a")}), page({entry(1, "a", true)})}, {});
   ASSERT_THAT(open, SizeIs(1));

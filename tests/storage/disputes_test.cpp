@@ -170,6 +170,23 @@ TEST_F(DisputesTest, AMissingPostIsTakenIfItsHostIsKnownToHaveSome) {
   EXPECT_THAT(all(), ElementsAre(entry()));
 }
 
+TEST_F(DisputesTest, WhatWasHeardOfAnotherOwnerIsARumourUntilItIsLookedAt) {
+  servers.publish(kUri, kAuthor, "cats", kDate);
+  hear(entry());
+  pass(minutes(1));
+  hear(entry());
+  EXPECT_TRUE(disputes.is_rumour(entry()));
+  pass(minutes(2));
+  EXPECT_FALSE(disputes.is_rumour(entry()));
+  EXPECT_THAT(all(), ElementsAre(entry()));
+}
+
+TEST_F(DisputesTest, WhatANewOwnerWasGivenIsNoRumour) {
+  adopt(entry(), kB);
+  EXPECT_TRUE(disputes.is_hearsay(entry()));
+  EXPECT_FALSE(disputes.is_rumour(entry()));
+}
+
 TEST_F(DisputesTest, OfAHostThatIsNotKnownAFewPostsAreLookedAtAndTheRestTakenTheNextTime) {
   std::vector<HistoryEntry> theirs;
   for (int n = 0; n < 9; ++n) {
