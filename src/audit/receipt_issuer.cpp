@@ -58,7 +58,7 @@ Task<Result<Items>> ReceiptIssuer::as_kept(Items items, json::array* differs) {
   CO_TRY(const auto stored, co_await history_.find(places));
   std::map<Place, storage::HistoryEntry> there;  // by partition and URI
   for (const auto& entry : stored) {
-    if (entry && entry->changed != storage::kBeforeAll)
+    if (entry && !(entry->removed && entry->is_hearsay()))
       there.emplace(Place(entry->partition, entry->uri), *entry);
   }
   Items kept;

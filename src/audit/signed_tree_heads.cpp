@@ -159,7 +159,7 @@ Task<Result<SignedTreeHeads::BucketPtr>> SignedTreeHeads::read(redundancy::Parti
              co_await history_.bucket(partition, hour, after, kPage));
       for (const storage::HistoryEntry& entry : page.entries) {
         // Or whoever told it would speak with this node's signature.
-        if (entry.changed == storage::kBeforeAll) {
+        if (entry.removed && entry.is_hearsay()) {
           ++bucket->heard;
           continue;
         }

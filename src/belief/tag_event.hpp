@@ -24,15 +24,17 @@ struct Version {
   friend auto operator<=>(const Version&, const Version&) = default;
 };
 
+// `changed` of what nobody answers for, since who says so was only told: whatever else is said of the post is
+// later.
+inline constexpr WallTime kBeforeAll = WallTime::min();
+
 // `changed`: when the post was edited so, by its server's clock. Without it (0) a removal is for ever, since
-// the post is deleted, and an addition is from before all edits.
+// the post is deleted, and an addition is from before all edits. Of what was only heard the addition is
+// later: such a removal keeps nothing out.
 inline Version version_of(bool removed, WallTime changed) {
+  if (changed == kBeforeAll && !removed) return {kBeforeAll + Duration(1), false};
   return {removed && changed == WallTime() ? WallTime::max() : changed, removed};
 }
-
-// `changed` of a removal that nobody answers for, since who says so was only told: whatever else is said of
-// the post is later.
-inline constexpr WallTime kBeforeAll = WallTime::min();
 
 // TagEvent::announced of a Remove of what this node knew to be out: nobody is to take an Announce back.
 inline constexpr WallTime kWasOut = WallTime::min();

@@ -347,6 +347,11 @@ constexpr const char* kVersion20 = R"sql(
 CREATE INDEX posts_former_by_author ON posts(author, uri) WHERE deleted = 0 AND tags = '';
 )sql";
 
+constexpr const char* kVersion21 = R"sql(
+-- Posts that the node was only told of, and has not looked at: a restart goes on with them.
+CREATE INDEX history_heard ON history(tag, published, tie) WHERE removed = 0 AND changed <= -9223372036854775807;
+)sql";
+
 struct Migration {
   const char* sql;
   std::string_view does;
@@ -373,7 +378,8 @@ constexpr std::array kMigrations = {
     Migration{kVersion17, "makes room for edits that come before their posts"},
     Migration{kVersion18, "makes room for signed deletions"},
     Migration{kVersion19, "makes room for who takes nothing for days"},
-    Migration{kVersion20, "finds an author's posts without hashtags, too"}};
+    Migration{kVersion20, "finds an author's posts without hashtags, too"},
+    Migration{kVersion21, "finds the posts that nobody has looked at"}};
 static_assert(kMigrations.size() == kSchemaVersion);
 
 Result<void> define(Connection& connection, const char* sql, int version) {

@@ -10,7 +10,7 @@
 
 namespace tagring::db {
 
-inline constexpr int kSchemaVersion = 20;
+inline constexpr int kSchemaVersion = 21;
 // No database on PostgreSQL is older: up to this one, tables have no rows there.
 inline constexpr int kFirstOnPostgres = 13;
 

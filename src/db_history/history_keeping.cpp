@@ -2,6 +2,7 @@
 // what it took down, and what it let go to make room.
 #include <algorithm>
 #include <limits>
+#include <map>
 
 #include "db_history/history_rows.hpp"
 #include "db_history/history_store.hpp"
@@ -288,6 +289,36 @@ Task<Result<void>> SqliteHistoryStore::correct(redundancy::Partition partition, 
   return database_.write(
       [partition = std::move(partition), uri = std::move(uri), truth = std::move(truth),
        promised](Connection& db) { return correct_post(db, partition, uri, truth, promised); });
+}
+
+// The index of them has nothing but their places.
+Task<Result<std::vector<HistoryEntry>>> SqliteHistoryStore::heard(std::size_t limit) {
+  return database_.read([limit](Connection& db) -> Result<std::vector<HistoryEntry>> {
+    struct At {
+      std::int64_t tag;
+      WallTime published;
+      std::string tie;
+    };
+    TRY(const std::vector<At> places,
+        all_rows<At>(db.query("SELECT tag, published, tie FROM history"
+                              " WHERE removed = 0 AND changed <= -9223372036854775807 LIMIT ?",
+                              static_cast<std::int64_t>(limit)),
+                     [](const Statement& row) { return At{row.integer(0), row.time(1), row.text(2)}; }));
+    std::map<std::int64_t, redundancy::Partition> partitions;
+    std::vector<HistoryEntry> entries;
+    for (const At& at : places) {
+      if (!partitions.contains(at.tag)) {
+        Statement name = db.query("SELECT tag FROM history_tags WHERE id = ?", at.tag);
+        TRY_VOID(name.step());
+        partitions.emplace(at.tag, redundancy::Partition::from_name(name.text(0)));
+      }
+      Statement row = db.query(TR_HISTORY_ROWS "WHERE h.tag = ? AND h.published = ? AND h.tie = ?", at.tag,
+                               at.published, at.tie);
+      TRY_VOID(row.step());
+      entries.push_back(entry_at(row, partitions.at(at.tag)));
+    }
+    return entries;
+  });
 }
 
 Task<Result<Bucket>> SqliteHistoryStore::bucket(redundancy::Partition partition, std::int64_t hour,

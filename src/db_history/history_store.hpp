@@ -48,6 +48,7 @@ class SqliteHistoryStore : public storage::HistoryStore {
   Task<Result<std::vector<WallTime>>> kept_from(std::vector<redundancy::Partition> partitions) override;
   Task<Result<std::vector<std::optional<storage::HistoryEntry>>>> find(
       std::vector<std::pair<redundancy::Partition, std::string>> posts) override;
+  Task<Result<std::vector<storage::HistoryEntry>>> heard(std::size_t limit) override;
   Task<Result<Bucket>> bucket(redundancy::Partition partition, std::int64_t hour,
                               std::optional<storage::HistoryCursor> after, std::size_t limit) override;
   Task<Result<void>> take_down(storage::TakeDown notice) override;

@@ -154,17 +154,12 @@ Task<Result<void>> SetsKind::absorb(Request* request, std::string /*origin*/, js
 
 // --- history -----------------------------------------------------------------------------------------------
 
-json::array to_items(std::vector<storage::HistoryEntry> entries, const storage::Disputes& disputes) {
-  for (storage::HistoryEntry& entry : entries) entry.heard = disputes.is_hearsay(entry);
-  return storage::to_json(entries, true);
-}
-
 std::vector<storage::HistoryEntry> take_heard(std::vector<storage::HistoryEntry>* entries) {
   std::vector<storage::HistoryEntry> heard;
   std::erase_if(*entries, [&](storage::HistoryEntry& entry) {
-    const bool is_heard = std::exchange(entry.heard, false) || entry.changed == storage::kBeforeAll;
-    if (is_heard) heard.push_back(std::move(entry));
-    return is_heard;
+    const bool is_hearsay = entry.is_hearsay();
+    if (is_hearsay) heard.push_back(std::move(entry));
+    return is_hearsay;
   });
   return heard;
 }
@@ -175,11 +170,11 @@ Task<Result<json::object>> HistoryKind::page(Request request) {
   if (!request.after_tag.empty()) {
     CO_TRY(after_partition, redundancy::Partition::parse(request.after_tag));
   }
-  CO_TRY(std::vector<storage::HistoryEntry> entries,
+  CO_TRY(const std::vector<storage::HistoryEntry> entries,
          co_await kept_.history().segment(request.segment, std::move(after_partition), std::move(after),
                                           page_size()));
   if (entries.empty()) reads_.note(request.segment);
-  co_return json::object{{"items", to_items(std::move(entries), disputes_)}};
+  co_return json::object{{"items", storage::to_json(entries, true)}};
 }
 
 Task<Result<void>> HistoryKind::absorb(Request* request, std::string origin, json::array items) {
@@ -224,9 +219,9 @@ Task<Result<json::object>> PartitionKind::page(Request request) {
   // Before the page is read: from that version on nothing is added.
   const std::uint64_t version = kept_.of(partition.tag).version;
   CO_TRY(std::optional<storage::HistoryCursor> after, cursor_of(request.after));
-  CO_TRY(storage::HistoryPage page, co_await history_.page(partition, std::move(after), page_size()));
+  CO_TRY(const storage::HistoryPage page, co_await history_.page(partition, std::move(after), page_size()));
   if (page.entries.size() < page_size()) kept_.note_handed(partition);
-  co_return json::object{{"items", to_items(std::move(page.entries), disputes_)}, {"version", version}};
+  co_return json::object{{"items", storage::to_json(page.entries, true)}, {"version", version}};
 }
 
 // --- leaving -----------------------------------------------------------------------------------------------

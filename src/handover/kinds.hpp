@@ -24,10 +24,7 @@ namespace tagring::handover {
 // than that mean that there are no more.
 inline constexpr std::size_t kPage = 400;
 
-// Posts as items, with a mark on those that this node has only heard; and from what another one gave so those
-// that it has only heard, which are not its word: who says the same may be whom it heard.
-[[nodiscard]] json::array to_items(std::vector<storage::HistoryEntry> entries,
-                                   const storage::Disputes& disputes);
+// Those which the teller has only heard, which are not its word: who says the same may be whom it heard.
 [[nodiscard]] std::vector<storage::HistoryEntry> take_heard(std::vector<storage::HistoryEntry>* entries);
 
 // What can be asked for.
@@ -143,19 +140,14 @@ class HistoryKind final : public FetchedKind {
 // complete.
 class PartitionKind final : public Kind {
  public:
-  PartitionKind(storage::HistoryStore& history, storage::KeptPartitions& kept, storage::Disputes& disputes,
-                std::size_t page_size = kPage)
-      : Kind("shelf", Ring::kStorage, kept.copies(), page_size),
-        history_(history),
-        kept_(kept),
-        disputes_(disputes) {}
+  PartitionKind(storage::HistoryStore& history, storage::KeptPartitions& kept, std::size_t page_size = kPage)
+      : Kind("shelf", Ring::kStorage, kept.copies(), page_size), history_(history), kept_(kept) {}
   [[nodiscard]] Result<Place> place(const Request& request) const override;
   [[nodiscard]] Task<Result<json::object>> page(Request request) override;
 
  private:
   storage::HistoryStore& history_;
   storage::KeptPartitions& kept_;
-  storage::Disputes& disputes_;
 };
 
 // Whether a vserver of this node is leaving, and which segment it hands over: whoever was told so by anybody

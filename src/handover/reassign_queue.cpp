@@ -168,10 +168,11 @@ Task<bool> ReassignQueue::history(Segment keys, std::optional<unsigned> copy) {
       // What was only heard is owed: whoever it is from has seen it read to its end, and owes it no more. But
       // nobody has signed for such a removal, and the node of the post's server would be believed by nodes
       // that do not know it by its time.
-      if (entry.removed && disputes_.is_hearsay(entry) && is_same_or_below(options_.host, host_of(entry.uri)))
+      if (entry.removed && entry.is_hearsay() && is_same_or_below(options_.host, host_of(entry.uri)))
         continue;
       events.push_back({entry.partition.tag, entry.removed ? delivery::Op::kRemove : delivery::Op::kAdd,
-                        entry.uri, entry.author, entry.published, true, "", entry.changed});
+                        entry.uri, entry.author, entry.published, true, "",
+                        entry.removed ? entry.changed : std::max(entry.changed, WallTime())});
     }
     const Result<void> owed = co_await outbox_.reassign(Ring::kStorage, std::move(events), copy);
     if (!owed) co_return false;

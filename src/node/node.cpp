@@ -75,6 +75,7 @@ Task<Result<void>> Node::load() {
   CO_TRY_VOID(co_await parts_->storage.kept.load());
   CO_TRY_VOID(co_await parts_->relay.owners.load());
   CO_TRY_VOID(co_await parts_->fasp.sharing.load());
+  CO_TRY_VOID(co_await parts_->storage.disputes.load());
   co_await enforce();
   co_return Result<void>();
 }

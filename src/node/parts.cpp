@@ -101,7 +101,7 @@ Handover::Handover(const config::Config& config, const Environment& world, Speec
       feed(world.stores.relay, relay.feed, relay.doubts, config.relay_replicas, world.bounds.handed_page),
       sets(storage.kept, world.bounds.handed_page),
       history(storage.kept, storage.disputes, reads, world.bounds.handed_page),
-      partitions(world.stores.history, storage.kept, storage.disputes, world.bounds.handed_page),
+      partitions(world.stores.history, storage.kept, world.bounds.handed_page),
       hours(world.stores.history, storage.kept.copies(), world.bounds.compared),
       leaving_relay(rings.service, Ring::kRelay),
       leaving_storage(rings.service, Ring::kStorage),

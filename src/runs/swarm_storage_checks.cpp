@@ -300,7 +300,7 @@ std::optional<std::vector<storage::HeadLeaf>> SwarmChecks::leaves_on_disk(
         world_.await_on(node, world_.history_store(node).bucket(partition, hour, after, kBucketPage), kRead);
     if (!page || !*page) return std::nullopt;
     for (const storage::HistoryEntry& entry : (*page)->entries) {
-      if (entry.changed == storage::kBeforeAll) continue;
+      if (entry.removed && entry.is_hearsay()) continue;
       states[storage::post_id(entry.uri)] =
           entry.removed ? storage::PostState::kRemoved : storage::PostState::kLive;
     }

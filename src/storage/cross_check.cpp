@@ -33,10 +33,9 @@ void count(const HistoryEntry& entry, std::vector<Variant>* variants) {
   const auto same = std::ranges::find_if(*variants, [&](const Variant& variant) {
     HistoryEntry other = variant.entry;
     other.changed = entry.changed;
-    other.heard = entry.heard;
     return other == entry;
   });
-  const std::size_t sure = entry.heard || entry.changed == kBeforeAll ? 0 : 1;
+  const std::size_t sure = entry.is_hearsay() ? 0 : 1;
   if (same == variants->end()) {
     variants->push_back({entry, 1, sure});
   } else {
@@ -80,6 +79,7 @@ std::vector<Disagreement> disagreements(const std::vector<HistoryPage>& owners, 
     Disagreement open{.entry = living->entry, .authors = {living->entry.author}, .asked = asked};
     for (const Variant& variant : variants) {
       if (variant.entry.removed) continue;
+      open.entry.changed = std::max(open.entry.changed, WallTime());
       open.shown_by += variant.owners;
       if (std::ranges::find(open.authors, variant.entry.author) == open.authors.end())
         open.authors.push_back(variant.entry.author);
@@ -103,7 +103,8 @@ void apply(const Verdicts& verdicts, const PageWish& wish, std::vector<HistoryPa
   std::set<std::string> shown;
   for (HistoryPage& page : *owners) {
     for (HistoryEntry& entry : page.entries) {
-      entry.heard = false;  // no more: it was looked at, or enough owners have
+      // It was looked at, or enough owners say so.
+      if (!entry.removed) entry.changed = std::max(entry.changed, WallTime());
       const auto verdict = verdicts.find(entry.uri);
       if (verdict == verdicts.end()) continue;
       const std::optional<HistoryEntry>& truth = verdict->second.truth;

@@ -39,6 +39,8 @@ class Disputes {
            std::size_t most = kMax);
   static constexpr std::size_t kMax = 50'000;
   static constexpr std::size_t kOfDoubtful = 256;  // posts of who was wrong lately, in one comparison
+  // Goes on with what was only heard before a restart. Errors are those of the store.
+  [[nodiscard]] Task<Result<void>> load();
   [[nodiscard]] Task<void> stop();
   [[nodiscard]] HistoryStore& history() const { return history_; }
 
@@ -70,18 +72,15 @@ class Disputes {
   // This node is about to sign that it has these, whoever it has them from. Nothing that was heard before
   // undoes a removal among them.
   void promise(const std::vector<HistoryEntry>& entries);
-  // This node has it because somebody said so; it was not looked at yet, nor did this node sign for it since.
-  [[nodiscard]] bool is_hearsay(const HistoryEntry& entry) const;
-
-  // The same of a post, but for what a new owner was given: of that the other owners tell readers.
-  [[nodiscard]] bool is_rumour(const HistoryEntry& entry) const {
+  // As a new owner this node was given it by one who says so itself; it was not looked at yet.
+  [[nodiscard]] bool is_given(const HistoryEntry& entry) const {
     const auto open = open_.find({entry.partition, entry.uri});
-    return !entry.removed && open != open_.end() && !open->second.is_alone && is_hearsay(entry);
+    return open != open_.end() && open->second.is_alone && open->second.from != kNobody;
   }
 
   // It waits to be looked at: this node has only heard of it, or somebody says otherwise.
   [[nodiscard]] bool is_open(const HistoryEntry& entry) const {
-    return open_.contains({entry.partition, entry.uri}) || entry.changed == kBeforeAll;
+    return open_.contains({entry.partition, entry.uri}) || entry.is_hearsay();
   }
 
   struct Counters {
@@ -94,6 +93,9 @@ class Disputes {
 
  private:
   using Key = std::pair<redundancy::Partition, std::string>;  // and URI
+  // They say the same of the post.
+  [[nodiscard]] static bool same(const HistoryEntry& mine, const HistoryEntry& theirs);
+  [[nodiscard]] static std::string server_of(const std::string& uri);
   // Longer than other servers answer from their caches.
   static constexpr Duration kRemovalWait = std::chrono::minutes(5);
   static constexpr Duration kSaveAgain = std::chrono::minutes(1);       // what the disk did not take
@@ -101,7 +103,8 @@ class Disputes {
   static constexpr std::size_t kServersAtOnce = 8;                      // of each one post
   static constexpr Duration kLookAround = std::chrono::seconds(10);
   static constexpr Duration kBudgetWait = std::chrono::minutes(1);  // until there is some again
-  static constexpr Duration kAgain = std::chrono::minutes(10);      // and doubled each time
+  static constexpr std::size_t kLoaded = 5'000;                 // of what was heard before a restart, at once
+  static constexpr Duration kAgain = std::chrono::minutes(10);  // and doubled each time
   static constexpr unsigned kDoublingsMax = 8;
   // Of a server that cannot be asked, at growing intervals: some two days.
   static constexpr unsigned kTriesMax = 9;
@@ -172,6 +175,7 @@ class Disputes {
   Task<void> resolve_one(Key key);
   Task<void> confirm(Key key, std::optional<HistoryEntry> mine);
   Task<void> decide(Key key, Said asked, Result<belief::Answer> answer);
+  Task<Result<void>> give_up(Dispute dispute, std::optional<HistoryEntry> mine);
   void close(const Key& key, const Result<void>& done);
   Task<Result<void>> correct(Key key, std::optional<HistoryEntry> truth);
   Task<void> drop_others_from(std::string origin, Key decided);
@@ -192,6 +196,7 @@ class Disputes {
   std::map<Key, Settled> settled_;
   std::set<std::string> asked_;  // registered domains, now
   Counters counters_;
+  bool are_left_ = false;  // posts that are only heard, and do not wait to be looked at: see load()
   bool resolving_ = false;
   TaskGroup tasks_;
 };

@@ -10,7 +10,7 @@ json::array to_json(const std::vector<HistoryEntry>& entries, bool with_tag) {
     json::object item = {{"uri", entry.uri}, {"author", entry.author}, {"published", to_ms(entry.published)}};
     if (entry.removed) item["removed"] = true;
     if (entry.changed > WallTime()) item["updated"] = to_ms(entry.changed);
-    if (entry.heard || entry.changed == kBeforeAll) item["heard"] = true;
+    if (entry.is_hearsay()) item["heard"] = true;
     if (with_tag) item["tag"] = entry.partition.name();
     list.push_back(std::move(item));
   }
@@ -32,11 +32,9 @@ Result<std::vector<HistoryEntry>> entries_from_json(const json::value* list,
       return fail(ErrorCode::kInvalid, "an entry lacks 'uri', 'published' or 'tag'");
     const bool removed = json::get_flag(item, "removed");
     const WallTime changed(Duration(std::max<Duration::rep>(0, json::get_int(item, "updated").value_or(0))));
-    // A removal that its owner has only heard is final for nobody who reads this.
     const bool is_heard = json::get_flag(item, "heard");
     entries.push_back({*std::move(partition), std::move(uri), json::text_of(item, "author"),
-                       WallTime(Duration(*published)), removed, false,
-                       removed && is_heard ? kBeforeAll : changed, !removed && is_heard});
+                       WallTime(Duration(*published)), removed, false, is_heard ? kBeforeAll : changed});
   }
   return entries;
 }

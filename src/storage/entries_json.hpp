@@ -11,8 +11,8 @@
 
 namespace tagring::storage {
 
-// [{"uri","author","published" (ms),"removed"?,"updated"? (ms),"heard"?,"tag"?}]. A removal is `heard` which
-// nobody answers for (kBeforeAll), a post which its owner has not looked at (HistoryEntry::heard).
+// [{"uri","author","published" (ms),"removed"?,"updated"? (ms),"heard"?,"tag"?}]. What is `heard`
+// nobody answers for (kBeforeAll).
 json::array to_json(const std::vector<HistoryEntry>& entries, bool with_tag);
 // `of`: of all of them, whatever they say. kInvalid if something is malformed.
 Result<std::vector<HistoryEntry>> entries_from_json(

@@ -22,7 +22,8 @@
 
 namespace tagring::storage {
 
-// HistoryEntry::changed. A store keeps so what its owner has only heard, so that it is never final by itself.
+// HistoryEntry::changed. A store keeps so what its owner has only heard, of posts and of removals, so that it
+// is never final by itself, nor the owner's word.
 using belief::kBeforeAll;
 
 struct HistoryEntry {
@@ -35,9 +36,10 @@ struct HistoryEntry {
   bool taken_down =
       false;  // by this node's administrator; only find() and bucket() say so, others pass it over
   WallTime changed = {};  // see belief::version_of()
-  bool heard = false;     // a post that its owner was told of and has not looked at; of no store, to readers
 
   [[nodiscard]] belief::Version version() const { return belief::version_of(removed, changed); }
+  // Its owner was told of it, and has not looked.
+  [[nodiscard]] bool is_hearsay() const { return changed == kBeforeAll; }
   // For ever; what was taken out has a time, and may be put back.
   [[nodiscard]] bool is_deletion() const { return removed && changed == WallTime(); }
   friend bool operator==(const HistoryEntry&, const HistoryEntry&) = default;
@@ -185,6 +187,8 @@ class HistoryStore : public overlay::StoredLoad {
   // What there is of these posts, each by partition and URI.
   virtual Task<Result<std::vector<std::optional<HistoryEntry>>>> find(
       std::vector<std::pair<redundancy::Partition, std::string>> posts) = 0;
+  // Posts that are so of kBeforeAll; at most that many.
+  virtual Task<Result<std::vector<HistoryEntry>>> heard(std::size_t limit) = 0;
   // What of a partition is published in an hour, in pages as of entries(); from when on it is kept here, as
   // it is after that page was read; when the last of it was forgotten; and, with the first page, which posts
   // were there and no more are, since they were corrected: see correct().

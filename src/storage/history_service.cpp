@@ -29,7 +29,7 @@ bool names_one_twice(const std::vector<HistoryEntry>& entries) {
 // As the owner's own word, or as what it was told.
 bool shows(const HistoryPage& page, const std::string& uri, bool heard) {
   const auto shown = std::ranges::find(page.entries, uri, &HistoryEntry::uri);
-  return shown != page.entries.end() && !shown->removed && shown->heard == heard;
+  return shown != page.entries.end() && !shown->removed && shown->is_hearsay() == heard;
 }
 
 }  // namespace
@@ -74,7 +74,7 @@ Task<HistoryService::Page> HistoryService::read_here(redundancy::Partition parti
   const bool upwards = wish.newer && wish.cursor;
   Page page = upwards ? co_await kept_.history().page_after(partition, *std::move(wish.cursor), wish.limit)
                       : co_await kept_.history().page(partition, std::move(wish.cursor), wish.limit);
-  if (page) kept_.mark_rumours(&page->entries);
+  if (page) kept_.vouch_for_given(&page->entries);
   co_return page;
 }
 

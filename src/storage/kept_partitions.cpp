@@ -287,7 +287,7 @@ Task<Result<void>> KeptPartitions::copy(redundancy::Partition from, redundancy::
     std::vector<HistoryEntry> own;
     std::vector<HistoryEntry> heard;
     for (HistoryEntry& entry : page.entries) {
-      std::vector<HistoryEntry>& with = disputes_.is_hearsay(entry) ? heard : own;
+      std::vector<HistoryEntry>& with = entry.is_hearsay() ? heard : own;
       with.push_back(std::move(entry));
       with.back().partition = to;
     }

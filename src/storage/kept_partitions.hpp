@@ -35,9 +35,11 @@ class KeptPartitions {
   [[nodiscard]] Task<void> stop();
 
   [[nodiscard]] HistoryStore& history() const { return history_; }
-  // Tells readers what this node has not looked at (HistoryEntry::heard).
-  void mark_rumours(std::vector<HistoryEntry>* entries) const {
-    for (HistoryEntry& entry : *entries) entry.heard = disputes_.is_rumour(entry);
+  // To readers, as if this node's own word: posts that it was given as a new owner, of which the others tell.
+  void vouch_for_given(std::vector<HistoryEntry>* entries) const {
+    for (HistoryEntry& entry : *entries) {
+      if (!entry.removed && disputes_.is_given(entry)) entry.changed = std::max(entry.changed, WallTime());
+    }
   }
   [[nodiscard]] SignedTime& signed_time() { return signed_time_; }
   [[nodiscard]] redundancy::StorageHints& hints() const { return hints_; }

@@ -201,10 +201,10 @@ TEST_F(KindsTest, WhatHalfOfTheOwnersOfAPartSayIsLookedAtByWhoTakesItUp) {
   fetch("https://tags.crony.example");
   EXPECT_EQ(disputes.open(), 1U);
   ASSERT_THAT(kept_of("cats"_tag), SizeIs(1)) << "the other one is not of that part";
-  EXPECT_TRUE(disputes.is_hearsay(kept_of("cats"_tag).front()));
+  EXPECT_TRUE(kept_of("cats"_tag).front().is_hearsay());
   fetch("https://tags.c.example");
   EXPECT_EQ(disputes.open(), 0U);
-  EXPECT_FALSE(disputes.is_hearsay(kept_of("cats"_tag).front()));
+  EXPECT_FALSE(kept_of("cats"_tag).front().is_hearsay());
   finish(transfer.stop());
 }
 
@@ -311,7 +311,7 @@ TEST_F(KindsTest, SetsThatHaveNoPlaceThereAreNotKeptAndHoldNothingUp) {
 
 TEST_F(KindsTest, APartitionIsTheBusinessOfAllOwnersOfItsHashtag) {
   ASSERT_TRUE(run(kept.adopt({"cats"_tag, 3, 4, 16, clock.wall_now()})));
-  PartitionKind partitions(stores->history, kept, disputes);
+  PartitionKind partitions(stores->history, kept);
   Request asked = request({});
   asked.partition = "cats/16";
   const Result<Kind::Place> place = partitions.place(asked);
@@ -326,7 +326,7 @@ TEST_F(KindsTest, APageOfAPartitionSaysForWhichVersionItIsComplete) {
   keep({"cats"_tag, 16}, "https://a.example/1");
   Request asked = request({});
   asked.partition = "cats/16";
-  const auto page = run(PartitionKind(stores->history, kept, disputes).page(asked));
+  const auto page = run(PartitionKind(stores->history, kept).page(asked));
   EXPECT_EQ(page->at("version"), 3);
   EXPECT_THAT(items_of(*page), SizeIs(1));
 }
@@ -337,7 +337,7 @@ TEST_F(KindsTest, APageOfAPartitionSaysWhatItsOwnerHasOnlyHeard) {
       {{{"cats"_tag, 16}, "https://a.example/2", "https://a.example/u", clock.wall_now()}}, kFrom, 2)));
   Request asked = request({});
   asked.partition = "cats/16";
-  const auto page = run(PartitionKind(stores->history, kept, disputes).page(asked));
+  const auto page = run(PartitionKind(stores->history, kept).page(asked));
   const json::value list = items_of(*page);
   auto entries = storage::entries_from_json(&list);
   ASSERT_THAT(*entries, SizeIs(2));
@@ -351,7 +351,7 @@ TEST(Entries, APostThatItsOwnerHasOnlyHeardIsReadAsSuch) {
   storage::HistoryEntry heard{"cats"_tag, "https://a.example/1", "https://a.example/u",
                               WallTime(Duration(5))};
   const storage::HistoryEntry sure = heard;
-  heard.heard = true;
+  heard.changed = storage::kBeforeAll;
   const json::value list = storage::to_json({heard, sure}, true);
   EXPECT_EQ(storage::entries_from_json(&list).value(), (std::vector{heard, sure}));
 }

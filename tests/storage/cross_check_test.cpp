@@ -27,7 +27,7 @@ TEST(CrossCheck, NobodyIsAskedAboutWhatAllSay) {
 // One of them may have told the others a moment ago.
 TEST(CrossCheck, APostThatHalfOfTheOwnersHaveOnlyHeardIsLookedAt) {
   HistoryEntry rumour = entry(1, "a");
-  rumour.heard = true;
+  rumour.changed = kBeforeAll;
   const HistoryPage sure = page({entry(1, "a")});
   const HistoryPage heard = page({rumour});
   EXPECT_THAT(disagreements({sure, sure, heard}, {}), IsEmpty());

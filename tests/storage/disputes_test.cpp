@@ -21,6 +21,10 @@ const std::string kC = "https://tags.c.example";
 constexpr std::size_t kEnough = 2;  // sources of a new owner
 
 HistoryEntry entry(bool removed = false) { return {"cats"_tag, kUri, kAuthor, kDate, removed}; }
+HistoryEntry hearsay(HistoryEntry heard = entry()) {
+  heard.changed = kBeforeAll;
+  return heard;
+}
 HistoryEntry other(const std::string& name) {
   return {"cats"_tag, "https://post.example/" + name, kAuthor, kDate};
 }
@@ -167,24 +171,66 @@ TEST_F(DisputesTest, AMissingPostIsTakenIfItsHostIsKnownToHaveSome) {
   EXPECT_THAT(all(), IsEmpty()) << "anybody can name a host";
   pass(minutes(1));
   hear(entry());
-  EXPECT_THAT(all(), ElementsAre(entry()));
+  EXPECT_THAT(all(), ElementsAre(hearsay()));
 }
 
-TEST_F(DisputesTest, WhatWasHeardOfAnotherOwnerIsARumourUntilItIsLookedAt) {
+TEST_F(DisputesTest, WhatAnotherOwnerSaysIsHearsayUntilItIsLookedAt) {
   servers.publish(kUri, kAuthor, "cats", kDate);
   hear(entry());
   pass(minutes(1));
   hear(entry());
-  EXPECT_TRUE(disputes.is_rumour(entry()));
+  EXPECT_THAT(all(), ElementsAre(hearsay()));
   pass(minutes(2));
-  EXPECT_FALSE(disputes.is_rumour(entry()));
   EXPECT_THAT(all(), ElementsAre(entry()));
 }
 
-TEST_F(DisputesTest, WhatANewOwnerWasGivenIsNoRumour) {
+TEST_F(DisputesTest, WhatWasOnlyHeardIsLookedAtAfterARestart) {
+  servers.publish("https://post.example/there", kAuthor, "cats", kDate);
+  adopt(other("there"), kB);
   adopt(entry(), kB);
-  EXPECT_TRUE(disputes.is_hearsay(entry()));
-  EXPECT_FALSE(disputes.is_rumour(entry()));
+  finish(disputes.stop());
+  Disputes restarted{history, origins, runtime};
+  ASSERT_TRUE(run(restarted.load()));
+  EXPECT_EQ(restarted.open(), 2U);
+  EXPECT_FALSE(restarted.is_given(hearsay())) << "whoever it was from";
+  pass(minutes(15));
+  EXPECT_THAT(all(), ElementsAre(other("there")));
+  finish(restarted.stop());
+}
+
+TEST_F(DisputesTest, WhatEnoughGiveIsNoHearsay) {
+  servers.publish("https://post.example/there", kAuthor, "cats", kDate);
+  hear(other("there"));
+  pass(minutes(1));
+  adopt(entry(), kB);
+  EXPECT_THAT(all(), ElementsAre(hearsay()));
+  EXPECT_TRUE(disputes.is_given(hearsay()));
+  adopt(entry(), kC);
+  EXPECT_THAT(all(), ElementsAre(entry()));
+}
+
+TEST_F(DisputesTest, WhatItsServerCannotBeAskedForStaysAndIsNoHearsayInTheEnd) {
+  servers.down = true;
+  adopt(entry(), kB);
+  pass(std::chrono::hours(12));
+  EXPECT_THAT(all(), ElementsAre(hearsay()));
+  pass(std::chrono::hours(72));
+  EXPECT_THAT(all(), ElementsAre(entry()));
+}
+
+TEST_F(DisputesTest, WhoWasToldOfWhatNeverWasIsNotWrongAboutIt) {
+  servers.publish("https://post.example/there", kAuthor, "cats", kDate);
+  hear(other("there"));
+  pass(minutes(1));
+  for (int n = 0; n < 8; ++n) {
+    HistoryEntry told = other(std::to_string(n));
+    told.changed = kBeforeAll;
+    hear(told, kB);
+    hear(other(std::to_string(100 + n)), kC);
+  }
+  pass(minutes(30));
+  EXPECT_FALSE(disputes.is_doubtful(kB));
+  EXPECT_TRUE(disputes.is_doubtful(kC));
 }
 
 TEST_F(DisputesTest, OfAHostThatIsNotKnownAFewPostsAreLookedAtAndTheRestTakenTheNextTime) {
@@ -263,7 +309,7 @@ TEST_F(DisputesTest, AnOwnerTakesNoMoreThanItCanLookAt) {
   Disputes small(history, origins, runtime, 1);
   Disputes::Heard heard;
   ASSERT_TRUE(run(small.hear(theirs, kB, &heard)));
-  EXPECT_THAT(all(), ElementsAre(theirs.front()));
+  EXPECT_THAT(all(), ElementsAre(hearsay(theirs.front())));
   pass(minutes(20));
   EXPECT_THAT(all(), IsEmpty());
   // Nothing is lost by it.
@@ -372,7 +418,7 @@ TEST_F(DisputesTest, AWrongAuthorHereIsNoReasonToCallThePostRemoved) {
   hear(entry());
   pass(minutes(1));
   hear(entry());
-  EXPECT_THAT(all(), ElementsAre(entry()));
+  EXPECT_THAT(all(), ElementsAre(hearsay()));
 }
 
 TEST_F(DisputesTest, WhereTheServerIsDownEverybodyKeepsWhatTheyHave) {
@@ -503,7 +549,7 @@ TEST_F(DisputesTest, WhatIsSaidDuringALookIsLookedAtWhenItIsSaidAgain) {
 
 TEST_F(DisputesTest, ANewOwnerTakesWhatItIsGivenAtOnce) {
   adopt(entry(), kB);
-  EXPECT_THAT(all(), ElementsAre(entry()));
+  EXPECT_THAT(all(), ElementsAre(hearsay()));
 }
 
 TEST_F(DisputesTest, WhatTwoGaveANewOwnerCostsOneLookAtItsHost) {
@@ -568,7 +614,7 @@ TEST_F(DisputesTest, ARemovalThatWasOnlyHeardIsNotFinalAfterARestart) {
   EXPECT_THAT(all(), ElementsAre(heard_removal()));
   finish(disputes.stop());
   Disputes restarted(history, origins, runtime);
-  EXPECT_TRUE(restarted.is_hearsay(all().front()));
+  EXPECT_TRUE(all().front().is_hearsay());
   ASSERT_TRUE(run(restarted.adopt({entry()}, kC, kEnough)));
   pass(minutes(30));
   EXPECT_THAT(all(), ElementsAre(entry()));
@@ -606,7 +652,7 @@ TEST_F(DisputesTest, WhatIsBorneOutToBeRemovedIsSoWhateverTimeWasHeardOfThePost)
     ASSERT_TRUE(run(stores->history.correct("cats"_tag, kUri, std::nullopt, /*promised=*/false)));
     adopt(is_liar_first ? put_back : taken_out, kB);
     adopt(is_liar_first ? taken_out : put_back, kC);
-    EXPECT_THAT(all(), ElementsAre(put_back));
+    EXPECT_THAT(all(), ElementsAre(hearsay()));
     pass(std::chrono::hours(1));
     EXPECT_THAT(all(), ElementsAre(testing::AllOf(
                            testing::Field(&HistoryEntry::removed, true),
@@ -618,8 +664,7 @@ TEST_F(DisputesTest, ARemovalThatWasOnlyHeardKeepsNothingOutThoughItsServerIsGon
   servers.down = true;
   adopt(entry(/*removed=*/true), kB);
   adopt(entry(), kC);
-  EXPECT_THAT(all(), ElementsAre(entry()));
-  EXPECT_TRUE(disputes.is_hearsay(entry()));
+  EXPECT_THAT(all(), ElementsAre(hearsay()));
   adopt(entry(/*removed=*/true), kB);
   pass(std::chrono::hours(72));
   EXPECT_EQ(disputes.open(), 0U);
@@ -796,7 +841,7 @@ TEST_F(DisputesTest, ARemovalThatIsBeingWrittenWhileAPostIsSetRightIsFinal) {
   std::function<void()> tell = [this] { disputes.promise({entry(/*removed=*/true)}); };
   history.after_finding = [&] { return once(&tell); };
   pass(minutes(30));
-  EXPECT_THAT(all(), ElementsAre(wrong)) << "what is told comes to the disk in its turn";
+  EXPECT_THAT(all(), ElementsAre(hearsay(wrong))) << "what is told comes to the disk in its turn";
   EXPECT_FALSE(tell);
 }
 

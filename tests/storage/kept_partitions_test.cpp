@@ -139,7 +139,7 @@ TEST_F(KeptPartitionsTest, WhatWasOnlyHeardIsOnlyHeardInThePartitionIntoWhichItI
   ASSERT_TRUE(run(kept.copy(from, to, 4)));
   std::map<std::string, bool> heard;
   const HistoryPage copied = run(history.page(to, std::nullopt, 10)).value();
-  for (const HistoryEntry& entry : copied.entries) heard[entry.uri] = disputes.is_hearsay(entry);
+  for (const HistoryEntry& entry : copied.entries) heard[entry.uri] = entry.is_hearsay();
   EXPECT_EQ(heard, (std::map<std::string, bool>{{"https://a.example/1", false},
                                                 {"https://a.example/2", false},
                                                 {"https://a.example/3", true},
