@@ -48,6 +48,12 @@ void Witnesses::note(const TagEvent& event, const std::string& origin, redundanc
   }
 }
 
+void Witnesses::forget(const TagEvent& event) {
+  const Statement statement = statement_of(event);
+  said_.erase(statement);
+  said_before_.erase(statement);
+}
+
 bool Witnesses::agree_on(const TagEvent& event) {
   turn();
   const Statement statement = statement_of(event);

@@ -24,6 +24,9 @@ class Witnesses {
   void note(const TagEvent& event, const std::string& origin, redundancy::RelayHalves halves);
   // Two of different registered domains and halves said exactly that, within the last ten minutes or so.
   [[nodiscard]] bool agree_on(const TagEvent& event);
+  // It is not so, says the post's server: whoever goes on to say so has to be two anew. Or one that lies
+  // would have a second one, later, at the place opposite, where one that does not lie stood at that time.
+  void forget(const TagEvent& event);
 
  private:
   static constexpr Duration kTurn = std::chrono::minutes(5);

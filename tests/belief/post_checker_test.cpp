@@ -126,6 +126,14 @@ TEST_F(PostCheckerTest, ALivingPostIsNotRemovedByOneRelay) {
 }
 
 // Who hands on what it was only told, since it lost its place, may be one of several whom one liar told so.
+// While the first one said so, who does not lie stood opposite to it.
+TEST_F(PostCheckerTest, ALivingPostIsNotRemovedByTwoRelaysOneAfterTheOther) {
+  publish();
+  EXPECT_THAT(taken({event(Op::kRemove)}, kA), IsEmpty());
+  loop.run_for(std::chrono::minutes(1));
+  EXPECT_THAT(taken({event(Op::kRemove)}, kB), IsEmpty());
+}
+
 TEST_F(PostCheckerTest, OfARemovalThatTwoRelaysHaveOnlyHeardThePostsServerIsAsked) {
   publish();
   TagEvent heard = event(Op::kRemove);
