@@ -186,6 +186,39 @@ TEST_P(HistoryStore, InALargeBatchWhatComesBackMayBeOfANewAuthor) {
   EXPECT_EQ(all("cats"_tag), batch);
 }
 
+HistoryEntry hearsay(HistoryEntry entry) {
+  entry.changed = storage::kBeforeAll;
+  return entry;
+}
+
+// The next program that opens it finds it, wherever it is.
+TEST_P(HistoryStore, PostsThatWereOnlyHeardAreFoundUntilTheyAreSaid) {
+  const HistoryEntry post = entry("cats"_tag, 10, "https://a.example/users/u/1");
+  const HistoryEntry other = entry({"dogs"_tag, 16}, 10, "https://a.example/users/u/2");
+  const HistoryEntry removal = entry("cats"_tag, 30, "https://a.example/users/u/3", true);
+  const HistoryEntry dated = {"cats"_tag, "https://a.example/users/u/4", other.author, at(40), false, false,
+                              at(-1)};
+  put({hearsay(post), hearsay(other), hearsay(removal), dated});
+  reopen();
+  EXPECT_THAT(must(stores->history.heard(10)), testing::UnorderedElementsAre(hearsay(post), hearsay(other)));
+  EXPECT_THAT(must(stores->history.heard(1)), testing::SizeIs(1));
+  put({hearsay(post), other});
+  EXPECT_THAT(must(stores->history.heard(10)), testing::ElementsAre(hearsay(post)));
+  put({post});
+  EXPECT_THAT(must(stores->history.heard(10)), testing::IsEmpty());
+  EXPECT_THAT(all("cats"_tag), testing::ElementsAre(dated, hearsay(removal), post));
+}
+
+// Such a removal takes nothing away.
+TEST_P(HistoryStore, OfWhatWasOnlyHeardThePostIsLaterThanItsRemoval) {
+  const HistoryEntry post = hearsay(entry("cats"_tag, 10, "https://a.example/users/u/1"));
+  const HistoryEntry removal = hearsay(entry("cats"_tag, 10, "https://a.example/users/u/1", true));
+  put({removal});
+  put({post});
+  put({removal});
+  EXPECT_THAT(all("cats"_tag), testing::ElementsAre(post));
+}
+
 TEST_P(HistoryStore, ATombstoneForAnUnknownPostIsKeptWithTheAuthorAndTimeGiven) {
   const HistoryEntry tombstone = entry("cats"_tag, 10, "https://a.example/users/u/1", true);
   put({tombstone});
