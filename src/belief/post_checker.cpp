@@ -196,7 +196,9 @@ Task<Result<void>> PostChecker::check_truth(TagEvent* event, std::string sender,
       co_return fail(ErrorCode::kBusy, "too many posts to check at once: send the rest again");
   }
   const Result<void> truth = co_await ask_origin(event, of_archive, sender);
-  if (!truth && is_refuted(truth.error().code)) witnesses_.forget(*event);
+  // A server that does not show it says nothing of it.
+  if (!truth && is_refuted(truth.error().code) && truth.error().code != ErrorCode::kDenied)
+    witnesses_.forget(*event);
   // A post that is not there may have been deleted since: who hands on what it took before is not wrong, but
   // where nothing is that anybody named.
   const bool nowhere = !truth && truth.error().code == ErrorCode::kNotFound &&

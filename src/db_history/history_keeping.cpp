@@ -1,6 +1,7 @@
 // The part of SqliteHistoryStore that is about what the node answers for: what it has of a post or an hour,
 // what it took down, and what it let go to make room.
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <map>
 
@@ -291,34 +292,51 @@ Task<Result<void>> SqliteHistoryStore::correct(redundancy::Partition partition, 
        promised](Connection& db) { return correct_post(db, partition, uri, truth, promised); });
 }
 
+namespace {
+
 // The index of them has nothing but their places.
-Task<Result<std::vector<HistoryEntry>>> SqliteHistoryStore::heard(std::size_t limit) {
-  return database_.read([limit](Connection& db) -> Result<std::vector<HistoryEntry>> {
-    struct At {
-      std::int64_t tag;
-      WallTime published;
-      std::string tie;
-    };
-    TRY(const std::vector<At> places,
-        all_rows<At>(db.query("SELECT tag, published, tie FROM history"
-                              " WHERE removed = 0 AND changed <= -9223372036854775807 LIMIT ?",
-                              static_cast<std::int64_t>(limit)),
-                     [](const Statement& row) { return At{row.integer(0), row.time(1), row.text(2)}; }));
-    std::map<std::int64_t, redundancy::Partition> partitions;
-    std::vector<HistoryEntry> entries;
-    for (const At& at : places) {
-      if (!partitions.contains(at.tag)) {
-        Statement name = db.query("SELECT tag FROM history_tags WHERE id = ?", at.tag);
-        TRY_VOID(name.step());
-        partitions.emplace(at.tag, redundancy::Partition::from_name(name.text(0)));
-      }
-      Statement row = db.query(TR_HISTORY_ROWS "WHERE h.tag = ? AND h.published = ? AND h.tie = ?", at.tag,
-                               at.published, at.tie);
-      TRY_VOID(row.step());
-      entries.push_back(entry_at(row, partitions.at(at.tag)));
+Result<std::vector<HistoryEntry>> read_heard(Connection& db, std::size_t limit, std::size_t after) {
+  struct At {
+    std::int64_t tag;
+    WallTime published;
+    std::string tie;
+  };
+  TRY(const std::vector<At> places,
+      all_rows<At>(
+          db.query(
+              "SELECT tag, published, tie FROM history WHERE removed = 0 AND changed <= -9223372036854775807"
+              " ORDER BY tag, published, tie LIMIT ? OFFSET ?",
+              static_cast<std::int64_t>(limit), static_cast<std::int64_t>(after)),
+          [](const Statement& row) { return At{row.integer(0), row.time(1), row.text(2)}; }));
+  std::map<std::int64_t, redundancy::Partition> partitions;
+  std::vector<HistoryEntry> entries;
+  for (const At& at : places) {
+    if (!partitions.contains(at.tag)) {
+      Statement name = db.query("SELECT tag FROM history_tags WHERE id = ?", at.tag);
+      TRY_VOID(name.step());
+      partitions.emplace(at.tag, redundancy::Partition::from_name(name.text(0)));
     }
-    return entries;
-  });
+    Statement row = db.query(TR_HISTORY_ROWS "WHERE h.tag = ? AND h.published = ? AND h.tie = ?", at.tag,
+                             at.published, at.tie);
+    TRY_VOID(row.step());
+    entries.push_back(entry_at(row, partitions.at(at.tag)));
+  }
+  return entries;
+}
+
+}  // namespace
+
+Task<Result<std::vector<HistoryEntry>>> SqliteHistoryStore::heard(std::size_t limit) {
+  constexpr std::size_t kAtOnce = 1'000;
+  std::vector<HistoryEntry> all;
+  for (std::size_t end = 0; all.size() == end && end < limit;) {
+    const std::size_t count = std::min(kAtOnce, limit - end);
+    CO_TRY(std::vector<HistoryEntry> some,
+           co_await database_.read([count, end](Connection& db) { return read_heard(db, count, end); }));
+    std::ranges::move(some, std::back_inserter(all));
+    end += count;
+  }
+  co_return all;
 }
 
 Task<Result<Bucket>> SqliteHistoryStore::bucket(redundancy::Partition partition, std::int64_t hour,

@@ -275,8 +275,10 @@ Result<void> Batch::put_by_itself(const Item& item) {
     return insert(item, !is_shared, /*by_copy=*/false);
   }
   if (entry.version() <= belief::version_of(known->removed, known->changed)) return {};
-  if (known->removed && !entry.removed) {
-    // As its author's server has it: the tombstone may be of somebody else's word.
+  const bool was_heard = known->changed == storage::kBeforeAll;
+  const bool is_otherwise = known->author != entry.author || known->published != entry.published;
+  if (!entry.removed && (known->removed || (was_heard && is_otherwise))) {
+    // As its author's server has it: the tombstone, or what was heard, may be of somebody else's word.
     TRY_VOID(write_figures());
     words_.forget();  // it may make some that are noted as new here
     return correct_post(db_, entry.partition, entry.uri, entry, /*promised=*/true);

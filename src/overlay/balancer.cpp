@@ -230,9 +230,11 @@ Task<Balancer::View> Balancer::look_around(Ring ring) {
   }
   std::erase_if(side(ring).denied,
                 [this](const auto& entry) { return clock_.now() - entry.second >= kDeniedFor; });
-  std::erase_if(view.around.active, [&](const balance::Place& place) {
-    return side(ring).denied.contains(static_cast<std::uint8_t>(place.index));
-  });
+  for (std::vector<balance::Place>* places : {&view.around.active, &view.around.free}) {
+    std::erase_if(*places, [&](const balance::Place& place) {
+      return side(ring).denied.contains(static_cast<std::uint8_t>(place.index));
+    });
+  }
   view.around.self = self(ring);
   co_return view;
 }
@@ -365,6 +367,8 @@ Task<bool> Balancer::carry_out(Ring ring, balance::Move move, View view) {
   if (move.to) {
     const FreePlace& place = view.free.at(*move.to);
     const Result<void> taken = co_await take_checked(ring, static_cast<std::uint8_t>(*move.to), place);
+    if (!taken && taken.error().code == ErrorCode::kDenied)
+      side(ring).denied[static_cast<std::uint8_t>(*move.to)] = clock_.now();  // another one is next
     if (!taken) co_return false;
     const bool served = co_await wait_until_served(ring, static_cast<std::uint8_t>(*move.to));
     if (!served) co_return false;

@@ -61,16 +61,14 @@ Task<void> Disputes::stop() {
 
 // Sources that give it again to a node that has just started are heard as those of a new owner.
 Task<Result<void>> Disputes::load() {
-  CO_TRY(std::vector<HistoryEntry> heard, co_await history_.heard(kLoaded));
-  are_left_ = heard.size() == kLoaded;
+  CO_TRY(std::vector<HistoryEntry> heard, co_await history_.heard(most_));
   for (HistoryEntry& entry : heard) {
     entry.changed = {};
-    const bool is_raised = raise({.entry = std::move(entry),
-                                  .from = kNobody,
-                                  .is_hearsay = true,
-                                  .is_alone = true,
-                                  .due = clock_.now() + kHearsayWait});
-    are_left_ = are_left_ || !is_raised;
+    raise({.entry = std::move(entry),
+           .from = kNobody,
+           .is_hearsay = true,
+           .is_alone = true,
+           .due = clock_.now() + kHearsayWait});
   }
   co_return Result<void>();
 }
@@ -144,6 +142,7 @@ std::optional<HistoryEntry> Disputes::agree(std::map<Key, Dispute>::iterator ope
   dispute.is_backed = dispute.is_backed || (enough > 0 && 1 + dispute.others.size() >= enough);
   if (!dispute.is_backed || !origins_.hosts().is_known(host_of(dispute.entry.uri))) return std::nullopt;
   HistoryEntry agreed = std::move(dispute.entry);
+  promised_.insert(open->first);  // until it is written others read that it is only heard
   drop(open);
   return agreed;
 }
@@ -177,7 +176,8 @@ Task<Result<void>> Disputes::take(std::vector<HistoryEntry> entries, std::string
     // A removal that was only heard keeps nothing out. And a new owner may be given again what it heard
     // before a restart.
     const bool is_heard = mine[i] && mine[i]->is_hearsay() && !entry.removed;
-    const bool is_again = is_heard && as_new_owner && open == open_.end() && same(*mine[i], entry);
+    const bool is_again =
+        is_heard && as_new_owner && open == open_.end() && !promised_.contains(key) && same(*mine[i], entry);
     const bool is_lacking = !mine[i] || (is_heard && mine[i]->removed) || is_again;
     // Another source may have given it a moment ago, so that it is just being written.
     const bool is_arriving = !mine[i] && as_new_owner && open != open_.end() && open->second.is_alone &&
@@ -200,7 +200,6 @@ Task<Result<void>> Disputes::take(std::vector<HistoryEntry> entries, std::string
                                     .is_promised = promised_.contains(key),
                                     .due = clock_.now() + wait});
       // The next comparison brings again what nobody would look at.
-      are_left_ = are_left_ || (!is_raised && entry.is_hearsay());
       if (is_raised || as_new_owner) unknown.push_back(as_heard(std::move(entry), is_raised));
       continue;
     }
@@ -228,6 +227,7 @@ void Disputes::differ(const HistoryEntry& mine, HistoryEntry theirs, std::string
     raise({.entry = std::move(theirs),
            .from = std::move(from),
            .removed = !mine.removed && removed,
+           .is_hearsay = !mine.removed && mine.is_hearsay(),
            .due = clock_.now()});
     return;
   }

@@ -39,7 +39,8 @@ class Disputes {
            std::size_t most = kMax);
   static constexpr std::size_t kMax = 50'000;
   static constexpr std::size_t kOfDoubtful = 256;  // posts of who was wrong lately, in one comparison
-  // Goes on with what was only heard before a restart. Errors are those of the store.
+  // Goes on with what was only heard before a restart, as far as there is room: the rest stays heard. Errors
+  // are those of the store.
   [[nodiscard]] Task<Result<void>> load();
   [[nodiscard]] Task<void> stop();
   [[nodiscard]] HistoryStore& history() const { return history_; }
@@ -103,8 +104,7 @@ class Disputes {
   static constexpr std::size_t kServersAtOnce = 8;                      // of each one post
   static constexpr Duration kLookAround = std::chrono::seconds(10);
   static constexpr Duration kBudgetWait = std::chrono::minutes(1);  // until there is some again
-  static constexpr std::size_t kLoaded = 5'000;                 // of what was heard before a restart, at once
-  static constexpr Duration kAgain = std::chrono::minutes(10);  // and doubled each time
+  static constexpr Duration kAgain = std::chrono::minutes(10);      // and doubled each time
   static constexpr unsigned kDoublingsMax = 8;
   // Of a server that cannot be asked, at growing intervals: some two days.
   static constexpr unsigned kTriesMax = 9;
@@ -196,7 +196,6 @@ class Disputes {
   std::map<Key, Settled> settled_;
   std::set<std::string> asked_;  // registered domains, now
   Counters counters_;
-  bool are_left_ = false;  // posts that are only heard, and do not wait to be looked at: see load()
   bool resolving_ = false;
   TaskGroup tasks_;
 };

@@ -39,7 +39,6 @@ Task<void> Disputes::resolve() {
     tasks_.spawn("dispute", resolve_at(server_of(key.second), key));
   }
   resolving_ = false;
-  if (std::exchange(are_left_, false)) static_cast<void>(co_await load());
 }
 
 // A server that is slow holds up nothing but what is said of its own posts.
@@ -116,6 +115,7 @@ Task<void> Disputes::decide(Key key, Said asked, Result<belief::Answer> answer) 
   auto found = co_await history_.find(std::move(keys));
   if (!found) co_return close(key, std::unexpected(found.error()));
   std::optional<HistoryEntry>& mine = found->front();
+  if (unknown && dispute.is_probe) co_return close(key, {});
   if (unknown) co_return close(key, co_await give_up(dispute, std::move(mine)));
   const bool same_author = !mine || mine->author == dispute.entry.author;
   // Where this node was wrong about the author, nothing was said of what the other one has.
@@ -137,7 +137,7 @@ Task<void> Disputes::decide(Key key, Said asked, Result<belief::Answer> answer) 
 // Nobody will say whether it is there: it stays, as everybody keeps what they have.
 Task<Result<void>> Disputes::give_up(Dispute dispute, std::optional<HistoryEntry> mine) {
   if (!mine || mine->removed || !mine->is_hearsay()) co_return Result<void>();
-  mine->changed = dispute.entry.removed ? WallTime() : std::max(dispute.entry.changed, WallTime());
+  mine->changed = same(dispute.entry, *mine) ? std::max(dispute.entry.changed, WallTime()) : WallTime();
   std::vector<HistoryEntry> kept{*std::move(mine)};
   co_return co_await history_.put(std::move(kept));
 }

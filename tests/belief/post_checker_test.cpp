@@ -125,7 +125,6 @@ TEST_F(PostCheckerTest, ALivingPostIsNotRemovedByOneRelay) {
   EXPECT_EQ(refusals.front().error.message, "the post still carries the tag");
 }
 
-// Who hands on what it was only told, since it lost its place, may be one of several whom one liar told so.
 // While the first one said so, who does not lie stood opposite to it.
 TEST_F(PostCheckerTest, ALivingPostIsNotRemovedByTwoRelaysOneAfterTheOther) {
   publish();
@@ -134,6 +133,7 @@ TEST_F(PostCheckerTest, ALivingPostIsNotRemovedByTwoRelaysOneAfterTheOther) {
   EXPECT_THAT(taken({event(Op::kRemove)}, kB), IsEmpty());
 }
 
+// Who hands on what it was only told, since it lost its place, may be one of several whom one liar told so.
 TEST_F(PostCheckerTest, OfARemovalThatTwoRelaysHaveOnlyHeardThePostsServerIsAsked) {
   publish();
   TagEvent heard = event(Op::kRemove);
