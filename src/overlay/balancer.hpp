@@ -77,8 +77,9 @@ class Balancer {
     std::optional<std::uint8_t> taking;  // the place that is about to be taken
     // Taken in place of the one that is about to go: it goes instead if that one cannot.
     std::optional<std::uint8_t> instead;
-    std::map<std::uint8_t, Instant>
-        denied;             // places that nobody takes over: who would have to refuses, or cannot
+    // Places that nobody takes over (who would have to refuses, or cannot), or whose owner is contradicted,
+    // or nobody else knows.
+    std::map<std::uint8_t, Instant> denied;
     unsigned failures = 0;  // to give up the one that has to go
     std::uint64_t moves = 0;
     std::uint64_t refused = 0;
