@@ -354,7 +354,8 @@ std::string SwarmChecks::wrong_root(std::size_t node, const redundancy::Partitio
 bool SwarmChecks::has_only_heard(std::size_t node, const std::string& tag, const std::string& uri) {
   const auto found =
       world_.await_on(node, world_.history_store(node).find({{Tag::from_canonical(tag), uri}}), kRead);
-  return found && *found && (*found)->front() && (*found)->front()->changed == storage::kBeforeAll;
+  if (!found || !*found || !(*found)->front()) return false;
+  return (*found)->front()->removed && (*found)->front()->is_hearsay();
 }
 
 }  // namespace tagring::runs

@@ -6,10 +6,11 @@
 // only where not enough of its sources gave it. Of a host at which nothing was lately (belief::AskedHosts) an
 // owner takes nothing before some of it was seen there, and a new owner keeps nothing that too few gave it,
 // as far as there is room to look; what enough gave it counts once anything is there (liars may be more than
-// half, and then a single look shows that they name a host which has nothing). A removal that it took so
-// stands as what is older than anything else that is said (kBeforeAll), until enough gave it or the post's
-// server bears it out: whatever becomes of the look, it is final for nobody's word, and keeps nothing out
-// that another one has. What this node has stays until the post's server has been asked: a few at a time, of
+// half, and then a single look shows that they name a host which has nothing). What it took so stands, over
+// restarts, as what is older than anything else that is said (kBeforeAll), until enough gave it, the post's
+// server bears it out, or a relay brings it: so it is nobody's own word. A post stays if nobody can say; a
+// removal is final for nobody's word whatever becomes of the look, and keeps nothing out that another one
+// has. What this node has stays until the post's server has been asked: a few at a time, of
 // a server one, once more when caches have let go of what is said to be removed, and ever more seldom about
 // the same post. Where a server does not answer, everybody keeps what they have; so what it published
 // outlives it.
