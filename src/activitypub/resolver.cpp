@@ -1,25 +1,13 @@
 #include "activitypub/resolver.hpp"
 
 #include "delivery/results.hpp"
-#include "fediverse/vocabulary.hpp"
+#include "fediverse/negotiation.hpp"
 #include "hashtag/uri.hpp"
 #include "http/http_error.hpp"
 #include "ring/contact.hpp"
 
 namespace tagring::activitypub {
 namespace {
-
-// The first of the types in Accept that says which of the two is wanted.
-bool wants_activity(std::string_view accept) {
-  while (!accept.empty()) {
-    const std::size_t end = std::min(accept.find(','), accept.size());
-    const std::string_view type = accept.substr(0, end);
-    accept.remove_prefix(std::min(end + 1, accept.size()));
-    if (fediverse::is_activity_json(type)) return true;
-    if (type.contains("application/json") || type.contains("*/*")) return false;
-  }
-  return false;
-}
 
 // The hashtag's actor at each of these nodes.
 json::array actors_at(const std::vector<ring::Contact>& owners, const Tag& tag) {
@@ -38,7 +26,7 @@ Task<HttpResponse> Resolver::answer(HttpRequest request) {
   if (blocks_.of_tag(tag->canonical()) != nullptr)
     co_return error_response({ErrorCode::kNotFound, "this hashtag is not offered here"});
   HttpResponse response;
-  if (wants_activity(request.headers.find("Accept").value_or(""))) {
+  if (fediverse::prefers_activities_to_json(request.headers.joined("Accept").value_or(""))) {
     response = redirect(303, identity_.tag_actor(*tag));
   } else {
     const Result<json::object> found = co_await resolve(*tag, request.peer);

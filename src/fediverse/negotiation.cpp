@@ -72,6 +72,11 @@ int weight_of_html(std::string_view accept) {
   return std::max(weight(accept, "text/html"), weight(accept, "application/xhtml+xml"));
 }
 
+int weight_of_named_activities(std::string_view accept) {
+  return std::max(weight(accept, "application/activity+json", /*by_name=*/true),
+                  weight(accept, "application/ld+json", /*by_name=*/true));
+}
+
 }  // namespace
 
 bool prefers_html(std::string_view accept) {
@@ -83,9 +88,20 @@ bool prefers_html(std::string_view accept) {
 }
 
 bool prefers_activities(std::string_view accept) {
-  const int activities = std::max(weight(accept, "application/activity+json", /*by_name=*/true),
-                                  weight(accept, "application/ld+json", /*by_name=*/true));
-  return activities > weight_of_html(accept);
+  return weight_of_named_activities(accept) > weight_of_html(accept);
+}
+
+bool prefers_activities_to_json(std::string_view accept) {
+  const int activities = weight_of_named_activities(accept);
+  const int plain = weight(accept, "application/json");
+  if (activities != plain || activities == 0) return activities > plain;
+  const std::string lower = ascii_lower(accept);
+  return std::min(lower.find("application/activity+json"), lower.find("application/ld+json")) <
+         lower.find("application/json");
+}
+
+bool prefers_json(std::string_view accept) {
+  return weight(accept, "application/json", /*by_name=*/true) > weight_of_html(accept);
 }
 
 }  // namespace tagring::fediverse

@@ -12,4 +12,10 @@ namespace tagring::fediverse {
 // ActivityStreams by name, and HTML less. Browsers and programs that take anything do not.
 [[nodiscard]] bool prefers_activities(std::string_view accept);
 
+// ActivityStreams by name, and plain JSON less; of both alike, what is named first.
+[[nodiscard]] bool prefers_activities_to_json(std::string_view accept);
+
+// Plain JSON by name, and HTML less: scripts of a page, and other programs.
+[[nodiscard]] bool prefers_json(std::string_view accept);
+
 }  // namespace tagring::fediverse

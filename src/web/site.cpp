@@ -156,7 +156,7 @@ Task<HttpResponse> Site::answer(HttpRequest request) {
     const std::string name = percent_decode(rest.substr(0, rest.size() - 7)).value_or("");
     const Result<Tag> found = parse_typed_tag(name);
     if (!found) co_return no_such_hashtag(name, found.error());
-    const bool as_json = request.headers.find("Accept").value_or("").starts_with("application/json");
+    const bool as_json = fediverse::prefers_json(request.headers.joined("Accept").value_or(""));
     co_return by_accept(co_await follow(*found, query_value(query, "account"), as_json, request.peer));
   }
   if (for_server) {

@@ -37,5 +37,25 @@ TEST(Negotiation, GivesActorsInPlaceOfPagesToWhoNamesActivities) {
     EXPECT_FALSE(prefers_activities(reader)) << reader;
 }
 
+TEST(Negotiation, GivesActivitiesInPlaceOfJsonByWeightAndThenByOrder) {
+  for (const char* server : {"application/activity+json", "application/json;q=0.1, application/activity+json",
+                             "application/LD+json, application/json", "application/activity+json, */*",
+                             "application/activity+json;q=0.2"})
+    EXPECT_TRUE(prefers_activities_to_json(server)) << server;
+  for (const char* program :
+       {"", "*/*", "application/json", "application/activity+json;q=0.1, application/json",
+        "application/json, application/activity+json", "application/activity+json;q=0"})
+    EXPECT_FALSE(prefers_activities_to_json(program)) << program;
+}
+
+TEST(Negotiation, GivesJsonInPlaceOfPagesToWhoNamesIt) {
+  for (const char* script :
+       {"application/json", "application/json, text/plain, */*", "text/html;q=0.5, application/json"})
+    EXPECT_TRUE(prefers_json(script)) << script;
+  for (const char* reader : {"", "*/*", "text/html,application/xhtml+xml,*/*;q=0.8", "application/*",
+                             "application/json;q=0.1, text/html", "application/json;q=0"})
+    EXPECT_FALSE(prefers_json(reader)) << reader;
+}
+
 }  // namespace
 }  // namespace tagring::fediverse

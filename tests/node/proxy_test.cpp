@@ -219,13 +219,17 @@ TEST_F(Proxying, WhoAcceptsActivityPubIsSentToTheActor) {
   for (const std::string accept :
        {"application/activity+json",
         "application/ld+json; profile=\"https://www.w3.org/ns/activitystreams\", application/activity+json",
-        "text/html;q=0.5, application/activity+json;q=0.9"}) {
+        "text/html;q=0.5, application/activity+json;q=0.9",
+        "application/json;q=0.1, application/activity+json", "application/activity+json, */*"}) {
     const HttpResponse response = resolve("hashtag:%E7%8C%AB", accept);
     EXPECT_EQ(response.status, 303) << accept;
     EXPECT_EQ(response.headers.find("Location"), origin + "/tag/" + Tag::parse("猫")->actor_name());
     EXPECT_EQ(response.headers.find("Vary"), "Accept");
   }
-  EXPECT_EQ(resolve("hashtag:cats", "application/json, application/activity+json").status, 200);
+  for (const std::string accept :
+       {"application/json, application/activity+json", "application/activity+json;q=0.1, application/json",
+        "application/activity+json;q=0"})
+    EXPECT_EQ(resolve("hashtag:cats", accept).status, 200) << accept;
 }
 
 TEST_F(Proxying, WhatCannotBeResolvedIsAnError) {
