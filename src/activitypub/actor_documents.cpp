@@ -107,7 +107,8 @@ Task<HttpResponse> ActorDocuments::answer(HttpRequest request) {
 HttpResponse ActorDocuments::own_page(const std::string& path) const {
   if (path == "/actor/icon.png") return picture(fediverse::make_icon(kOwnColour));
   if (path == "/actor/header.png") return picture(fediverse::make_header(kOwnColour));
-  if (path == "/actor/followers") return activity(counted(identity_.origin() + path, followers_.all().own()));
+  if (path == "/actor/followers")
+    return activity(counted(identity_.origin() + path, followers_.all().own_people()));
   if (path == "/actor/following" || path == "/actor/outbox" || path == "/actor/featured" ||
       path == "/followers")
     return activity(fediverse::make_whole_collection(identity_.origin() + path, {}));

@@ -101,9 +101,10 @@ bool Followers::count_own(const PartialKey& key, const std::string& id, bool ent
   return changes;
 }
 
-void Followers::count_own(const std::string& actor, bool enters) {
+void Followers::count_own(const std::string& actor, bool is_person, bool enters) {
   const auto authority = followers::Authority::of(actor);
-  if (authority && count_own({std::string(), authority->text()}, actor, enters)) enters ? ++own_ : --own_;
+  if (authority && count_own({std::string(), authority->text()}, actor, enters) && is_person)
+    enters ? ++own_people_ : --own_people_;
 }
 
 // Keeps the digests up to date with a follower who enters or leaves.

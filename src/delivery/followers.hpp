@@ -36,7 +36,7 @@ class Followers {
   std::optional<Via> remove(const Tag& tag, const std::string& actor);
   // Somebody who is no node follows the node's own actor, or not any more: a person or a LitePub relay, who
   // stands in its collection under the own id. Repetitions are ignored.
-  void count_own(const std::string& actor, bool enters);
+  void count_own(const std::string& actor, bool is_person, bool enters);
 
   // An inbox that gets announcements of a tag, once for all followers behind it.
   struct Target {
@@ -106,9 +106,9 @@ class Followers {
 
   // The part of a followers collection on one server (partial.hpp). Takes the same time whatever its size.
   [[nodiscard]] Partial partial(const PartialKey& key) const;
-  // How many follow the node's own actor: people and LitePub relays. Nodes, which follow hashtags there, are
-  // no followers to people.
-  [[nodiscard]] std::size_t own() const { return own_; }
+  // How many people follow the node's own actor. Nodes, which follow hashtags there, and LitePub relays are no
+  // followers to them.
+  [[nodiscard]] std::size_t own_people() const { return own_people_; }
   // Its ids, in any order: exactly those whose digest partial() is.
   [[nodiscard]] std::vector<std::string> members(const PartialKey& key) const;
   // visit(partial) for each of at least that many followers.
@@ -148,7 +148,7 @@ class Followers {
   std::unordered_map<std::string, std::set<std::string_view>> tags_of_;  // by actor; of keys of tags_
   std::unordered_map<std::string, std::size_t> tags_at_;                 // by inbox
   std::unordered_map<std::string, OfNode> nodes_;
-  std::size_t own_ = 0;
+  std::size_t own_people_ = 0;
   // Ids that do not begin with their authority as we write it, such as https://EXAMPLE.org/u: so the others
   // of a server stand together in OfTag::actors.
   std::map<PartialKey, std::set<std::string>> odd_;

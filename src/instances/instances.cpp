@@ -238,14 +238,15 @@ void Instances::keep(Link link) {
   forget(link);
   options_.budget->count(budget::Resource::kLinks, options_.budget->who(link.host));
   if (!link.accepted) options_.budget->count(budget::Resource::kWaiting, options_.budget->who(link.host));
-  if (follows_own_actor(link)) followers_.count_own(link.actor, /*enters=*/true);
+  if (follows_own_actor(link)) followers_.count_own(link.actor, link.style == Style::kPerson, /*enters=*/true);
   links_[{link.actor, link.relay}] = std::move(link);
 }
 
 void Instances::forget(const Link& link) {
   const auto known = links_.find({link.actor, link.relay});
   if (known == links_.end()) return;
-  if (follows_own_actor(known->second)) followers_.count_own(link.actor, /*enters=*/false);
+  if (follows_own_actor(known->second))
+    followers_.count_own(link.actor, known->second.style == Style::kPerson, /*enters=*/false);
   options_.budget->give_back(budget::Resource::kLinks, options_.budget->who(known->second.host));
   if (!known->second.accepted)
     options_.budget->give_back(budget::Resource::kWaiting, options_.budget->who(known->second.host));

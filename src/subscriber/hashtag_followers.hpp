@@ -67,7 +67,9 @@ class HashtagFollowers {
   // An actor is gone, and follows nothing any more.
   [[nodiscard]] Task<Result<void>> unfollow_all(std::string actor);
   // That actor follows the node's own, or not any more: see Followers::count_own.
-  void count_own(const std::string& actor, bool enters) { followers_.count_own(actor, enters); }
+  void count_own(const std::string& actor, bool is_person, bool enters) {
+    followers_.count_own(actor, is_person, enters);
+  }
   // Somebody who followed the node's own actor from that server does not by this node's decision.
   void note_turned_away(const delivery::PartialKey& key) { sender_.partials().note_turned_away(key); }
   // Whoever followed the hashtag through an inbox that is gone for good, or says that it does not follow;
