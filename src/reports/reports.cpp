@@ -101,17 +101,43 @@ Task<Result<std::vector<std::string>>> Reports::forward(std::uint64_t id, std::s
         fmt::format("report {} names no post of which its server was not told; say which one: tagring "
                     "report forward {} URI",
                     id, id));
+  co_return co_await tell_of_all(id, std::move(posts), report.comment);
+}
+
+Task<Result<std::vector<std::string>>> Reports::tell_of_all(std::uint64_t id, std::vector<std::string> uris,
+                                                            std::string comment) {
   std::vector<std::string> told;
   std::optional<Error> failure;
-  for (const std::string& post : posts) {
-    const Result<void> done = co_await tell_of(id, post, report.comment);
+  const auto note = [&](const std::string& uri, const Result<void>& done) {
     if (done) {
-      told.push_back(post);
-    } else if (failure) {
-      failure->message += fmt::format("; {}: {}", post, done.error().message);
+      told.push_back(uri);
+      return;
+    }
+    const std::string& message = done.error().message;
+    const std::string why = uris.size() > 1 ? fmt::format("{}: {}", uri, message) : message;
+    failure = failure ? Error{failure->code, failure->message + "; " + why} : Error{done.error().code, why};
+  };
+  std::set<std::string> authors;
+  std::vector<Named> people;
+  for (const std::string& uri : uris) {
+    Result<Named> named = co_await look_up(uri);
+    if (!named) {
+      note(uri, std::unexpected(named.error()));
+    } else if (named->is_person()) {
+      people.push_back(*std::move(named));
     } else {
-      failure = done.error();
-      if (posts.size() > 1) failure->message = fmt::format("{}: {}", post, done.error().message);
+      const Result<void> done = co_await tell_of(id, *named, comment);
+      if (done) authors.insert(named->actor.id);
+      note(uri, done);
+    }
+  }
+  for (const Named& person : people) {
+    // With a post of theirs they were named already.
+    const bool is_told = authors.contains(person.actor.id);
+    if (is_told) {
+      note(person.uri, co_await store_.note_forwarded(id, person.uri));
+    } else {
+      note(person.uri, co_await tell_of(id, person, comment));
     }
   }
   if (!failure) co_return told;
@@ -119,24 +145,36 @@ Task<Result<std::vector<std::string>>> Reports::forward(std::uint64_t id, std::s
   co_return std::unexpected(*std::move(failure));
 }
 
-Task<Result<void>> Reports::tell_of(std::uint64_t id, std::string uri, std::string comment) {
+Task<Result<Reports::Named>> Reports::look_up(std::string uri) {
   if (!Url::parse(uri) || is_own(uri))
     co_return fail(ErrorCode::kInvalid, "'" + uri + "' is not the URL of somebody's post");
   CO_TRY(const std::string body, co_await client_.fetch_body(uri));
-  CO_TRY(const json::object post, fediverse::parse_document(body));
-  const Result<fediverse::Note> note = fediverse::parse_fetched_note(post, clock_.wall_now());
-  if (!note || note->id != uri)
-    co_return fail(ErrorCode::kInvalid, uri + " is no post of an author on that server");
-  const std::string& author = note->author;
-  CO_TRY(const std::string profile, co_await client_.fetch_body(author));
-  CO_TRY(const json::object document, fediverse::parse_document(profile));
-  CO_TRY(const fediverse::RemoteActor actor, fediverse::parse_actor(document, author));
+  CO_TRY(json::object document, fediverse::parse_document(body));
+  Named named{.uri = std::move(uri), .actor = {}};
+  const Result<fediverse::Note> note = fediverse::parse_fetched_note(document, clock_.wall_now());
+  const bool is_post = note && note->id == named.uri;
+  if (is_post) {
+    CO_TRY(const std::string profile, co_await client_.fetch_body(note->author));
+    CO_TRY(document, fediverse::parse_document(profile));
+  }
+  Result<fediverse::RemoteActor> actor = fediverse::parse_actor(document, is_post ? note->author : named.uri);
+  if (!actor && !is_post)
+    co_return fail(ErrorCode::kInvalid,
+                   named.uri + " is no post of an author on that server, and nobody there");
+  CO_TRY(named.actor, std::move(actor));
+  co_return named;
+}
+
+Task<Result<void>> Reports::tell_of(std::uint64_t id, Named named, std::string comment) {
   const std::string self = client_.identity().actor();
+  std::vector<std::string> about = {named.actor.id};
+  if (!named.is_person()) about.push_back(named.uri);
   const json::object flag =
-      fediverse::make_flag(activities_.fresh_id(self, "flags", uri), self, comment, {author, uri});
-  CO_TRY_VOID(co_await activities_.send(self, actor.inbox, json::serialize(flag)));
-  log_.info("report_forwarded", {{"report", std::to_string(id)}, {"about", uri}, {"to", actor.inbox}});
-  co_return co_await store_.note_forwarded(id, std::move(uri));
+      fediverse::make_flag(activities_.fresh_id(self, "flags", named.uri), self, comment, about);
+  CO_TRY_VOID(co_await activities_.send(self, named.actor.inbox, json::serialize(flag)));
+  log_.info("report_forwarded",
+            {{"report", std::to_string(id)}, {"about", named.uri}, {"to", named.actor.inbox}});
+  co_return co_await store_.note_forwarded(id, std::move(named.uri));
 }
 
 }  // namespace tagring::reports

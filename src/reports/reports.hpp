@@ -17,6 +17,7 @@
 #include "federation/activity_queue.hpp"
 #include "federation/signed_client.hpp"
 #include "fediverse/activity.hpp"
+#include "fediverse/actor.hpp"
 #include "reports/report_store.hpp"
 
 namespace tagring::reports {
@@ -48,18 +49,29 @@ class Reports {
   [[nodiscard]] std::optional<WallTime> oldest() const { return oldest_; }
   // kNotFound, kConflict if it is closed already.
   [[nodiscard]] Task<Result<void>> close(std::uint64_t id);
-  // Tells the server of its author of one post, or, without `uri`, of each of the report's that is not this
-  // node's own and was not told of before. The posts that it told of. kInvalid if there is none; errors of
-  // fetching a post or its author, which name those that it could not tell of when it has told of the others.
-  // kConflict while it is being handed on already.
+  // Tells the server of its author of one post, or of somebody there; or, without `uri`, of each of the
+  // report's that is not this node's own and was not told of before. What it told of. kInvalid if there is
+  // none; errors of fetching a post or its author, which name those that it could not tell of when it has
+  // told of the others. Of whose post it tells, it does not tell once more. kConflict while it is being
+  // handed on already.
   [[nodiscard]] Task<Result<std::vector<std::string>>> forward(std::uint64_t id, std::string uri);
 
  private:
   [[nodiscard]] bool is_own(const std::string& uri) const;
   // Of the store; after each change, so that whoever asks last sees all that came before.
   Task<void> look_for_oldest();
-  // To its author's server.
-  Task<Result<void>> tell_of(std::uint64_t id, std::string uri, std::string comment);
+  // What a report is about, as its server shows it: a post and its author, or somebody.
+  struct Named {
+    std::string uri;
+    fediverse::RemoteActor actor;
+    [[nodiscard]] bool is_person() const { return uri == actor.id; }
+  };
+  [[nodiscard]] Task<Result<Named>> look_up(std::string uri);
+  [[nodiscard]] Task<Result<std::vector<std::string>>> tell_of_all(std::uint64_t id,
+                                                                   std::vector<std::string> uris,
+                                                                   std::string comment);
+  // To the actor's server.
+  Task<Result<void>> tell_of(std::uint64_t id, Named named, std::string comment);
 
   budget::Manager& budget_;
   ReportStore& store_;

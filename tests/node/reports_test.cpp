@@ -249,6 +249,23 @@ TEST_F(Reporting, AfterOnePostThatIsGoneTheOthersAreHandedOnAllTheSame) {
   EXPECT_EQ(reports().front().as_object().at("forwarded"), json::value(json::array{second.uri}));
 }
 
+TEST_F(Reporting, ItsServerIsToldOfSomebodyAsOfAPostAndOnceOfBoth) {
+  const Author bob = make_author("https://home.example/users/bob");
+  internet.serve(post.uri, json::serialize(note_object(post)));
+  const json::array objects = {origin + "/tag/cats", json::value(alice.id), json::value(post.uri),
+                               json::value(bob.id)};
+  EXPECT_EQ(post_signed(flag(server, "1", objects), server).status, 202);
+  const json::value id = reports().front().as_object().at("id");
+  EXPECT_EQ(admin("/reports/forward", {{"id", id}}).at("forwarded"),
+            json::value(json::array{post.uri, alice.id, bob.id}));
+  ASSERT_THAT(internet.posted_to(alice.inbox), SizeIs(1));
+  EXPECT_EQ(internet.posted_to(alice.inbox).front().at("object"),
+            json::value(json::array{alice.id, post.uri}));
+  ASSERT_THAT(internet.posted_to(bob.inbox), SizeIs(1));
+  EXPECT_EQ(internet.posted_to(bob.inbox).front().at("object"), json::value(json::array{bob.id}));
+  EXPECT_THAT(json::serialize(admin("/reports/forward", {{"id", id}}, 400)), HasSubstr("was not told"));
+}
+
 TEST_F(Reporting, TheFiguresSaySinceWhenTheOldestOneWaits) {
   const auto shown = [this] { return health::to_metrics(status()); };
   const auto oldest = [this] { return json::get_int(status(), "reports_oldest").value_or(0); };
