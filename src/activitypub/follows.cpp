@@ -254,7 +254,11 @@ Task<HttpResponse> Follows::take_block(std::string author, std::string object, s
   Result<void> done = co_await moderation_.refuse(*refusal, /*on=*/true);
   const std::optional<Tag> tag = identity_.tag_of_actor(object);
   if (done && tag) done = co_await tags_.unfollow({{*tag, author}}, /*moves=*/false);
-  if (done && !tag) done = co_await instances_.unfollow(author, object);
+  if (!tag) {
+    // The node's actor is one, whichever of its addresses is named.
+    for (const std::string& relay : {identity_.actor(), identity_.relay()})
+      if (done) done = co_await instances_.unfollow(author, relay);
+  }
   co_return done ? accepted() : error_response(done.error());
 }
 

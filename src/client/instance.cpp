@@ -28,7 +28,8 @@ std::string_view yes_no(const json::object& o, std::string_view key) {
   return json::get_flag(o, key) ? "yes" : "no";
 }
 
-// "mastodon, mastodon #cats, person https://b.example/@bob (waits for them to accept), blocked"
+// "mastodon, mastodon by /relay, mastodon #cats, person https://b.example/@bob (waits for them to accept),
+// blocked"
 std::string links_of(const json::object& item) {
   std::string all;
   const auto add = [&](const std::string& text) { all += (all.empty() ? "" : ", ") + text; };
@@ -40,6 +41,7 @@ std::string links_of(const json::object& item) {
     if (text == "group") text = "followed: " + json::text_of(o, "actor") + " by";
     if (const std::size_t tag = relay.find("/tag/"); tag != std::string::npos)
       text += " #" + relay.substr(tag + 5);
+    if (relay.ends_with("/relay")) text += " by /relay";
     const std::string actor = json::text_of(o, "actor");
     // Whole: it ends in a number, or in random letters, with newer Mastodon and Misskey.
     if (json::text_of(o, "style") == "person") text += " " + actor;

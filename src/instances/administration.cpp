@@ -236,9 +236,11 @@ std::unexpected<Error> Instances::has_no_relay(const std::string& host) const {
                                                   host, fmt::join(below, " and ")));
   return fail(
       ErrorCode::kNotFound,
-      fmt::format("{} does not use this node as a relay yet: its administrator adds {} (or, where "
-                  "there are no relays, as in GoToSocial, people follow hashtags: docs/gotosocial.md)",
-                  host, identity_.shared_inbox()));
+      fmt::format(
+          "{} does not use this node as a relay yet: its administrator adds {} ({} in Pleroma and "
+          "Akkoma, {} in Friendica; where there are no relays, as in GoToSocial, people follow hashtags: "
+          "docs/gotosocial.md)",
+          host, identity_.shared_inbox(), identity_.actor(), identity_.relay()));
 }
 
 Task<Result<void>> Instances::subscribe(std::string host, std::vector<std::string> tags) {

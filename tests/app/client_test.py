@@ -142,10 +142,11 @@ class Client(unittest.TestCase):
 
     def test_instance_list_says_who_was_not_reached(self):
         link = {"style": "mastodon", "relay": "https://tags.example.net/actor", "actor": "https://oak.example/actor", "accepted": True}
-        links = [{**link, "untaken": "HTTP status 500"}, {**link, "relay": "https://tags.example.net/tag/cats", "untaken": ""}]
+        links = [{**link, "untaken": "HTTP status 500"}, {**link, "relay": "https://tags.example.net/relay"}]
+        links.append({**link, "relay": "https://tags.example.net/tag/cats", "untaken": ""})
         item = {"host": "oak.example", "publishes": True, "receives": True, "hashtags": 1, "links": links, "fails": "timed out"}
         self.server.answers = {"/instances": {"instances": [item]}}
-        self.assertIn("mastodon (has not taken the Accept: HTTP status 500), mastodon #cats (is being told so), takes nothing now: timed out\n", self.run_it("instance", "list"))
+        self.assertIn("mastodon (has not taken the Accept: HTTP status 500), mastodon by /relay, mastodon #cats (is being told so), takes nothing now: timed out\n", self.run_it("instance", "list"))
 
     def test_groups_are_followed_listed_and_left(self):
         group, tag_actor = "https://lemmy.example/c/birds", "https://tags.example.net/tag/birds"

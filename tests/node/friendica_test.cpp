@@ -145,6 +145,23 @@ TEST_F(Friendica, WhatItWasAnnouncedCanBeFetchedAndIsUndoneByTheSameActor) {
   EXPECT_EQ(json::id_of(undo, "actor"), relay);
 }
 
+TEST_F(Friendica, ABlockOfTheNodesActorEndsTheRelayByWhicheverAddress) {
+  for (const char* blocked : {"/actor", "/relay"}) {
+    ASSERT_TRUE(add(origin + "/relay"));
+    allow_and_subscribe();
+    const json::object block = {{"id", system.id + "/blocks" + blocked},
+                                {"type", "Block"},
+                                {"actor", system.id},
+                                {"object", origin + blocked}};
+    bring(json::serialize(block), system);
+    EXPECT_THAT(rows("SELECT relay FROM links"), IsEmpty()) << blocked;
+    EXPECT_THAT(rows("SELECT actor FROM followers"), IsEmpty()) << blocked;
+    const json::object undo = {
+        {"id", system.id + "/undos" + blocked}, {"type", "Undo"}, {"actor", system.id}, {"object", block}};
+    bring(json::serialize(undo), system);
+  }
+}
+
 TEST_F(Friendica, RemovesTheRelayAndAddsItAgainWithItsHashtags) {
   ASSERT_TRUE(add(origin + "/relay"));
   allow_and_subscribe();
