@@ -258,6 +258,26 @@ test("who has an account on a server of another name opens posts at that server,
     assert.equal(await page.getByRole("link", { name: /^Open at/ }).count(), 0);
   }));
 
+test("who is not let follow is told to search for the address only if the node says that it helps", () =>
+  visit({}, async (page) => {
+    let answer;
+    await page.route("**/follow?account=*", (route) => route.fulfill({ status: 422, json: answer }));
+    await live(page, "caturday");
+    await page.locator(".follow summary").click();
+    await page.locator(".follow input").fill("@me@oak.example");
+    for (const [error, by_hand, advice] of [
+      ["oak.example has no page for that", true, " Copy the address instead, and search for it at your server: what is found can be followed."],
+      ["people at oak.example can follow communities only", false, ""],
+      ["so it is", undefined, ""],
+    ]) {
+      answer = { error, by_hand };
+      await page.getByRole("button", { name: "Continue" }).click();
+      const said = page.locator(".follow [role=status]", { hasText: error });
+      await said.waitFor();
+      assert.equal(await said.textContent(), `${error}.${advice}`);
+    }
+  }));
+
 for (const [first, bars] of [[29, 30], [9, 10], [0, 7]]) {
   test(`a chart whose first post is ${first} days old has ${bars} days`, () =>
     visit({}, async (page) => {
