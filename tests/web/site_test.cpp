@@ -524,6 +524,21 @@ TEST_F(SiteTest, FollowingTakesServersInAnyAlphabetButNotThisNode) {
   EXPECT_EQ(http.asked.size(), before);
 }
 
+TEST_F(SiteTest, TheStartPageHasTheHashtagsOfTheLastDayAndSaysSo) {
+  api_answer.body = R"([{"name":"cats","history":[{"uses":"7"}]}])";
+  const std::string page = get("/").body;
+  EXPECT_EQ(asked.back(), "/api/v1/trends/tags?limit=20");
+  EXPECT_THAT(page, HasSubstr("<h2>Active in the last 24 hours</h2>"));
+  EXPECT_THAT(page, HasSubstr(R"(<a href="/tags/cats")"));
+  EXPECT_THAT(page, Not(HasSubstr("No hashtag")));
+  api_answer.body = "[]";
+  EXPECT_THAT(get("/").body,
+              HasSubstr("No hashtag was used here in the last 24 hours. Search for one above."));
+  EXPECT_THAT(get("/").body, Not(HasSubstr("<h2>Active")));
+  api_answer = {.status = 503, .headers = {}, .body = R"({"error":"later"})"};
+  EXPECT_THAT(get("/").body, Not(HasSubstr("No hashtag"))) << "that is not known";
+}
+
 TEST_F(SiteTest, PagesSayWhomToWriteToIfTheNodeDoes) {
   EXPECT_THAT(get("/").body, Not(HasSubstr("mailto:")));
   EXPECT_THAT(make_page({}, "tags.example.org", "tags@example.org").body,

@@ -366,6 +366,18 @@ test("the hashtags that the node has drawn stay while it answers nothing else", 
     await page.locator(".bars").first().waitFor();
   }));
 
+test("after a day without posts the start page says so", () =>
+  visit({}, async (page) => {
+    await page.route(/api\/v1\/trends/, (route) => route.fulfill({ json: [] }));
+    await page.goto("/");
+    await page.getByText("No hashtag was used here in the last 24 hours. Search for one above.").waitFor();
+    assert.equal(await page.getByRole("heading", { name: /^Active/ }).count(), 0);
+    await page.unroute(/api\/v1\/trends/);
+    await page.goto("/");
+    await page.locator(".bars").first().waitFor();
+    assert.equal(await page.getByRole("heading", { name: "Active in the last 24 hours" }).count(), 1);
+  }));
+
 test("who is writing when the script is ready loses nothing of it", () =>
   visit({}, async (page) => {
     let answer;
