@@ -835,6 +835,30 @@ test("a phone of 320 pixels has room for everything", async () => {
   });
 });
 
+for (const account of ["", "@me@oak.example"]) {
+  test(`what is pressed with a finger is 44 pixels high, ${account ? "for who has an account" : "for who has none"}`, () =>
+    visit(PHONE, async (page) => {
+      await page.addInitScript((value) => localStorage.setItem("account", value), account);
+      for (const [target, last] of [
+        [tagPage("silentsunday"), page.locator(".chart .bars .bar").first()],
+        ["/", page.getByText("Just arrived")],
+      ]) {
+        await page.goto(target);
+        await last.waitFor();
+        assert.ok(await page.evaluate(() => matchMedia("(pointer: coarse)").matches));
+        const low = await page.evaluate(() => {
+          for (const details of document.querySelectorAll("details")) details.open = true;
+          // Not links within sentences; a box to tick is pressed by its label; the first link is for the keyboard.
+          return [...document.querySelectorAll("a[href], button, summary, select, input, .switch, .chart .bars")]
+            .filter((element) => !element.closest(".content, .foot, .skip, [type=checkbox]"))
+            .map((element) => [element.outerHTML.slice(0, 120), element.getBoundingClientRect().height])
+            .filter(([, height]) => Math.round(height) < 44);
+        });
+        assert.deepEqual(low, [], target);
+      }
+    }));
+}
+
 test("the keyboard goes from post to post", () =>
   visit({}, async (page) => {
     await live(page, "caturday");
