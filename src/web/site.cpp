@@ -202,14 +202,18 @@ Task<HttpResponse> Site::ask_api(std::string target, IpAddress reader) {
 Task<HttpResponse> Site::home(IpAddress reader) {
   const HttpResponse answer = co_await ask_api(std::string(kTrends), reader);
   std::string trends;
-  if (const auto list = json::parse(answer.body); list && answer.status == 200) trends = tag_items(&*list);
+  if (const auto list = json::parse(answer.body); list && answer.status == 200) {
+    trends = tag_items(&*list);
+    trends = trends.empty() ? "<p class=\"notice\">No hashtag was used here in the last 24 hours. Search for "
+                              "one above.</p>\n"
+                            : "<h2>Active in the last 24 hours</h2>\n" + trends + "\n";
+  }
   // Where the script asks for the same, which takes the place of what is drawn here.
-  std::string main = fmt::format(
+  const std::string main = fmt::format(
       "<div id=\"app\" data-home=\"{}\">\n<h1>Hashtags of the fediverse</h1>\n"
       "<p class=\"lead\">Every public post under a hashtag, from every server that takes part: read it here, "
       "or follow it from your own server.</p>\n",
       escape(kTrends));
-  if (!trends.empty()) main += "<h2>Active this week</h2>\n" + trends + "\n";
   PageParts parts{.title = "Hashtags of the fediverse – " + options_.authority};
   const std::string actor = options_.origin + "/actor";
   parts.head = links_to_actor(actor) +
@@ -219,7 +223,7 @@ Task<HttpResponse> Site::home(IpAddress reader) {
                                .url = options_.origin + "/",
                                .image = actor + "/icon.png",
                                .site = options_.authority});
-  parts.main = main + "</div>\n";
+  parts.main = main + trends + "</div>\n";
   parts.is_for_search_engines = true;
   co_return make_page(parts, options_.authority, options_.contact);
 }

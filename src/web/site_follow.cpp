@@ -139,20 +139,23 @@ Task<HttpResponse> Site::follow(Tag tag, std::string account, bool as_json, IpAd
   const std::string address = fmt::format("{}@{}", tag.actor_name(), options_.authority);
   const std::string url = way ? fill_in(way->text, address) : std::string();
   const bool too_many = !way && way.error().code == ErrorCode::kBusy;
+  // Searching for the address helps where the server does not say how to follow; not those whose server lets
+  // nobody follow hashtags, nor those who have only to write another name, or to wait.
+  const bool helps_by_hand =
+      way || way.error().code == ErrorCode::kNotFound || way.error().code == ErrorCode::kUnavailable;
   if (as_json) {
     HttpResponse response =
         json_response(way ? json::object{{"url", url}, {"template", way->text}, {"guessed", way->guessed}}
-                          : json::object{{"error", way.error().message}});
+                          : json::object{{"error", way.error().message}, {"by_hand", helps_by_hand}});
     response.status = way ? 200 : too_many ? 429 : 422;
     if (too_many) response.headers.add("Retry-After", std::string(kRetryAfter));
     co_return response;
   }
-  const bool is_hopeless = !way && way.error().code == ErrorCode::kDenied;
   const std::string by_hand = fmt::format(
       "<p>{} copy <code>@{}</code>, and search for it at your server: what is found can be followed.</p>",
       way ? "If that page does not know it:" : "Instead,", escape(address));
   const std::string instead =
-      fmt::format("{}<p><a href=\"{}{}\">Back to #{}</a></p>", is_hopeless ? "" : by_hand, kTagPages,
+      fmt::format("{}<p><a href=\"{}{}\">Back to #{}</a></p>", helps_by_hand ? by_hand : "", kTagPages,
                   percent_encode(tag.canonical()), escape(tag.canonical()));
   if (!way) {
     HttpResponse refusal =
@@ -255,7 +258,7 @@ Task<Result<Site::Known>> Site::ask_webfinger(std::string server, std::string re
       fmt::format("https://{}/.well-known/webfinger?resource={}", server, percent_encode(resource)),
       &known.server);
   if (!answer && answer.error().code == ErrorCode::kBusy) co_return std::unexpected(answer.error());
-  if (!answer) co_return fail(answer.error().code, server + " does not answer");
+  if (!answer) co_return fail(ErrorCode::kUnavailable, server + " does not answer");
   known.found = answer->status == 200;
   if (known.found) known.way = template_in(answer->body);
   co_return known;

@@ -415,6 +415,40 @@ TEST_F(SiteTest, WhoCannotFollowHashtagsIsNotSentToTry) {
   }
 }
 
+TEST_F(SiteTest, OnlyWhomItHelpsIsToldToSearchForTheAddress) {
+  const auto software = [&](std::string_view host, std::string_view name) {
+    const std::string info = fmt::format("https://{}/nodeinfo", host);
+    http.answers[fmt::format("https://{}/.well-known/nodeinfo", host)] = fmt::format(
+        R"({{"links":[{{"rel":"http://nodeinfo.diaspora.software/ns/schema/2.0","href":"{}"}}]}})", info);
+    http.answers[info] = fmt::format(R"({{"software":{{"name":"{}"}}}})", name);
+  };
+  software("town.example", "lemmy");
+  software("gts.example", "gotosocial");
+  const HttpResponse nothing{.status = 404, .headers = {}, .body = {}};
+  const Error refused(ErrorCode::kDenied, "its certificate has expired");
+  struct Case {
+    const char* account;
+    Result<HttpResponse> answer;  // of its server, to all but NodeInfo
+    bool by_hand;
+  };
+  for (const Case& each :
+       {Case{"me@gts.example", nothing, true}, Case{"me@dead.example", std::unexpected(refused), true},
+        Case{"me@town.example", nothing, false}, Case{"tags.example.org", nothing, false},
+        Case{"nonsense", nothing, false}}) {
+    http.answer = each.answer;
+    const std::string target = fmt::format("/tags/cats/follow?account={}", each.account);
+    const HttpResponse answer = get(target, {{"Accept", "application/json"}});
+    EXPECT_EQ(answer.status, 422) << each.account;
+    EXPECT_THAT(answer.body, EndsWith(fmt::format(R"("by_hand":{}}})", each.by_hand))) << each.account;
+    EXPECT_EQ(get(target).body.contains("search for it at your server"), each.by_hand) << each.account;
+  }
+  HttpResponse answer;
+  for (int i = 0; i < 100 && answer.status != 429; ++i)
+    answer =
+        get(fmt::format("/tags/cats/follow?account=me@s{}.example", i), {{"Accept", "application/json"}});
+  EXPECT_EQ(answer.body, R"({"error":"you ask too often; wait a minute","by_hand":false})");
+}
+
 TEST_F(SiteTest, ThePagesLeadToTheirActors) {
   EXPECT_THAT(
       get("/tags/%E7%8C%AB").body,
@@ -488,6 +522,21 @@ TEST_F(SiteTest, FollowingTakesServersInAnyAlphabetButNotThisNode) {
   EXPECT_EQ(own.status, 422);
   EXPECT_THAT(own.body, HasSubstr("that is this node"));
   EXPECT_EQ(http.asked.size(), before);
+}
+
+TEST_F(SiteTest, TheStartPageHasTheHashtagsOfTheLastDayAndSaysSo) {
+  api_answer.body = R"([{"name":"cats","history":[{"uses":"7"}]}])";
+  const std::string page = get("/").body;
+  EXPECT_EQ(asked.back(), "/api/v1/trends/tags?limit=20");
+  EXPECT_THAT(page, HasSubstr("<h2>Active in the last 24 hours</h2>"));
+  EXPECT_THAT(page, HasSubstr(R"(<a href="/tags/cats")"));
+  EXPECT_THAT(page, Not(HasSubstr("No hashtag")));
+  api_answer.body = "[]";
+  EXPECT_THAT(get("/").body,
+              HasSubstr("No hashtag was used here in the last 24 hours. Search for one above."));
+  EXPECT_THAT(get("/").body, Not(HasSubstr("<h2>Active")));
+  api_answer = {.status = 503, .headers = {}, .body = R"({"error":"later"})"};
+  EXPECT_THAT(get("/").body, Not(HasSubstr("No hashtag"))) << "that is not known";
 }
 
 TEST_F(SiteTest, PagesSayWhomToWriteToIfTheNodeDoes) {

@@ -53,6 +53,7 @@ export class Refused extends Error {
   constructor(
     readonly status: number,
     message: string,
+    readonly answer: Readonly<Record<string, unknown>>,
   ) {
     super(message);
   }
@@ -61,10 +62,10 @@ export class Refused extends Error {
 export async function request(target: string, init?: RequestInit): Promise<Response> {
   const response = await fetch(target, { credentials: "omit", redirect: "error", ...init });
   if (response.ok) return response;
-  const body: unknown = await response.json().catch(() => null);
-  const { message, error } = (body ?? {}) as { message?: unknown; error?: unknown };
+  const body = ((await response.json().catch(() => null)) ?? {}) as Record<string, unknown>;
+  const { message, error } = body;
   const reason = typeof message === "string" ? message : typeof error === "string" ? error : `status ${response.status}`;
-  throw new Refused(response.status, reason);
+  throw new Refused(response.status, reason, body);
 }
 
 export async function getJson<T>(target: string, init?: RequestInit): Promise<T> {

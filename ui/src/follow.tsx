@@ -1,8 +1,10 @@
 // Following from elsewhere: the address to copy, and the way through the reader's own server.
 
 import { useState } from "preact/hooks";
-import { getJson } from "./api.ts";
+import { getJson, Refused } from "./api.ts";
 import { recall, remember } from "./settings.ts";
+
+const BY_HAND = " Copy the address instead, and search for it at your server: what is found can be followed.";
 
 export function Follow({ tag, address }: { tag: string; address: string }) {
   const [copied, setCopied] = useState(false);
@@ -30,7 +32,8 @@ export function Follow({ tag, address }: { tag: string; address: string }) {
       if (guessed) setGuess(url);
       else location.assign(url);
     } catch (error) {
-      setProblem(`${(error as Error).message}. Copy the address instead, and search for it at your server: what is found can be followed.`);
+      const isByHand = error instanceof Refused && error.answer["by_hand"] === true;
+      setProblem(`${(error as Error).message}.${isByHand ? BY_HAND : ""}`);
     }
   };
   return (

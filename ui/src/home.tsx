@@ -69,7 +69,7 @@ export function Home({ address, trends: initial }: { address: string; trends: Ta
       <p class="lead">Every public post under a hashtag, from every server that takes part: read it here, or follow it from your own server.</p>
       {trends.length > 0 ? (
         <>
-          <h2>Active this week</h2>
+          <h2>Active in the last 24 hours</h2>
           <ul class="tag-list">
             {trends.map((tag) => (
               <Trend key={tag.name} tag={tag} />
@@ -77,7 +77,7 @@ export function Home({ address, trends: initial }: { address: string; trends: Ta
           </ul>
         </>
       ) : (
-        <p class="notice">No hashtag has been used through this node yet. Search for one above.</p>
+        <p class="notice">No hashtag was used here in the last 24 hours. Search for one above.</p>
       )}
       {posts.length > 0 && (
         <>

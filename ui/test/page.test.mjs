@@ -258,6 +258,26 @@ test("who has an account on a server of another name opens posts at that server,
     assert.equal(await page.getByRole("link", { name: /^Open at/ }).count(), 0);
   }));
 
+test("who is not let follow is told to search for the address only if the node says that it helps", () =>
+  visit({}, async (page) => {
+    let answer;
+    await page.route("**/follow?account=*", (route) => route.fulfill({ status: 422, json: answer }));
+    await live(page, "caturday");
+    await page.locator(".follow summary").click();
+    await page.locator(".follow input").fill("@me@oak.example");
+    for (const [error, by_hand, advice] of [
+      ["oak.example has no page for that", true, " Copy the address instead, and search for it at your server: what is found can be followed."],
+      ["people at oak.example can follow communities only", false, ""],
+      ["so it is", undefined, ""],
+    ]) {
+      answer = { error, by_hand };
+      await page.getByRole("button", { name: "Continue" }).click();
+      const said = page.locator(".follow [role=status]", { hasText: error });
+      await said.waitFor();
+      assert.equal(await said.textContent(), `${error}.${advice}`);
+    }
+  }));
+
 for (const [first, bars] of [[29, 30], [9, 10], [0, 7]]) {
   test(`a chart whose first post is ${first} days old has ${bars} days`, () =>
     visit({}, async (page) => {
@@ -344,6 +364,18 @@ test("the hashtags that the node has drawn stay while it answers nothing else", 
       await loaded(page);
     }
     await page.locator(".bars").first().waitFor();
+  }));
+
+test("after a day without posts the start page says so", () =>
+  visit({}, async (page) => {
+    await page.route(/api\/v1\/trends/, (route) => route.fulfill({ json: [] }));
+    await page.goto("/");
+    await page.getByText("No hashtag was used here in the last 24 hours. Search for one above.").waitFor();
+    assert.equal(await page.getByRole("heading", { name: /^Active/ }).count(), 0);
+    await page.unroute(/api\/v1\/trends/);
+    await page.goto("/");
+    await page.locator(".bars").first().waitFor();
+    assert.equal(await page.getByRole("heading", { name: "Active in the last 24 hours" }).count(), 1);
   }));
 
 test("who is writing when the script is ready loses nothing of it", () =>
@@ -802,6 +834,30 @@ test("a phone of 320 pixels has room for everything", async () => {
     await fits(page);
   });
 });
+
+for (const account of ["", "@me@oak.example"]) {
+  test(`what is pressed with a finger is 44 pixels high, ${account ? "for who has an account" : "for who has none"}`, () =>
+    visit(PHONE, async (page) => {
+      await page.addInitScript((value) => localStorage.setItem("account", value), account);
+      for (const [target, last] of [
+        [tagPage("silentsunday"), page.locator(".chart .bars .bar").first()],
+        ["/", page.getByText("Just arrived")],
+      ]) {
+        await page.goto(target);
+        await last.waitFor();
+        assert.ok(await page.evaluate(() => matchMedia("(pointer: coarse)").matches));
+        const low = await page.evaluate(() => {
+          for (const details of document.querySelectorAll("details")) details.open = true;
+          // Not links within sentences; a box to tick is pressed by its label; the first link is for the keyboard.
+          return [...document.querySelectorAll("a[href], button, summary, select, input, .switch, .chart .bars")]
+            .filter((element) => !element.closest(".content, .foot, .skip, [type=checkbox]"))
+            .map((element) => [element.outerHTML.slice(0, 120), element.getBoundingClientRect().height])
+            .filter(([, height]) => Math.round(height) < 44);
+        });
+        assert.deepEqual(low, [], target);
+      }
+    }));
+}
 
 test("the keyboard goes from post to post", () =>
   visit({}, async (page) => {
