@@ -29,6 +29,10 @@ if(TAGRING_SANITIZERS)
   add_compile_options(-fsanitize=${TAGRING_SANITIZERS} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${TAGRING_SANITIZERS})
 endif()
+if(TAGRING_SANITIZERS MATCHES address)
+  # Checks as calls: the compiler takes a fifth less time, and programs that mostly allocate hardly more.
+  add_compile_options("SHELL:-mllvm -asan-instrumentation-with-call-threshold=0")
+endif()
 if(TAGRING_SANITIZERS MATCHES undefined)
   # A quarter of the compiler's time went into UBSan's checks of code that is not ours. ccache knows nothing of the file, so
   # its hash is made part of the command; and clones in different places share what they compile.
