@@ -2,7 +2,8 @@
  * to do about a list that differs. A C header: C11 and C++ read it, and what loads shared libraries.
  *
  * Texts are UTF-8 and end with a zero. Nothing here waits, reads a clock, or keeps what it is given. No two
- * threads may use one object at a time. Running out of memory ends the program. */
+ * threads may use one object at a time. No pointer may be null but where it is said. Running out of memory ends
+ * the program. */
 #ifndef TAGRING_FOLLOWERS_H
 #define TAGRING_FOLLOWERS_H
 
