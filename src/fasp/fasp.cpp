@@ -6,6 +6,7 @@
 #include "delivery/results.hpp"
 #include "federation/authenticator.hpp"
 #include "http/http_error.hpp"
+#include "signatures/fasp_signature.hpp"
 
 namespace tagring::fasp {
 namespace {
@@ -18,6 +19,13 @@ constexpr std::string_view kAnnouncements = "/data_sharing/v0/announcements";
 // Below the prefix of all that is FASP.
 std::string path_below_prefix(const HttpRequest& request) {
   return FaspServers::below_prefix(std::string(tagring::path_of(request.target)));
+}
+
+// As other requests, but it is another signature that is wanted.
+HttpResponse not_signed(const Error& error) {
+  HttpResponse response = federation::not_authentic(error);
+  if (response.status == 401) signatures::ask_for_fasp_signature(response);
+  return response;
 }
 
 HttpResponse not_found() { return error_response({ErrorCode::kNotFound, "nothing is there"}); }
@@ -39,7 +47,7 @@ Task<HttpResponse> Fasp::answer(HttpRequest request) {
   if (!asker) {
     // Anybody can cause this, as often as they like.
     log_.debug("fasp_not_authentic", {{"path", path_below_prefix(request)}, {"why", asker.error().message}});
-    co_return federation::not_authentic(asker.error());
+    co_return not_signed(asker.error());
   }
   const std::string& host = asker->host;
   const std::string path = path_below_prefix(request);
@@ -48,7 +56,7 @@ Task<HttpResponse> Fasp::answer(HttpRequest request) {
   const bool is_news = path == kAnnouncements;
   if (asker->again && !is_news) {
     log_.info("fasp_refused", {{"server", host}, {"path", path}, {"why", "received before"}});
-    co_return federation::not_authentic({ErrorCode::kDenied, "this signed request was received before"});
+    co_return not_signed({ErrorCode::kDenied, "this signed request was received before"});
   }
   HttpResponse response;
   if (const federation::Block* block = blocks_.of_host(host); block != nullptr) {

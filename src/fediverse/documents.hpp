@@ -107,7 +107,8 @@ json::object make_nodeinfo(std::string_view version, std::string_view software_v
 // One page of a collection; `next` is empty on the last.
 json::object make_collection_page(std::string_view id, std::string_view collection, json::array items,
                                   std::string_view next);
-// A collection in one piece. `orderedItems` is there even when it is empty: FEP-8fcf compares it.
+// A collection in one piece. `orderedItems` is there even when it is empty: programs read a list without
+// asking whether there is one.
 json::object make_whole_collection(std::string_view id, const std::vector<std::string>& items);
 
 }  // namespace tagring::fediverse

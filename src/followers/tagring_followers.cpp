@@ -59,23 +59,25 @@ std::vector<std::string> to_strings(const char* const* texts, std::size_t count)
 
 }  // namespace
 
-void tagring_digest_toggle(tagring_digest* digest, const char* id) {
+void tagring_digest_toggle(tagring_digest* digest, const char* id) noexcept {
   Digest sum = from_c(*digest);
   sum.add(id);
   *digest = to_c(sum);
 }
 
-void tagring_digest_hex(const tagring_digest* digest, char hex[65]) { copy(from_c(*digest).hex(), hex); }
+void tagring_digest_hex(const tagring_digest* digest, char hex[65]) noexcept {
+  copy(from_c(*digest).hex(), hex);
+}
 
 int tagring_header_write(const char* collection_id, const char* url, const tagring_digest* digest,
-                         char value[TAGRING_HEADER_SIZE]) {
+                         char value[TAGRING_HEADER_SIZE]) noexcept {
   const std::optional<std::string> text = format_header({collection_id, url, from_c(*digest)});
   if (!text) return 0;
   copy(*text, value);
   return 1;
 }
 
-const char* tagring_header_read(const char* value, tagring_header* header) {
+const char* tagring_header_read(const char* value, tagring_header* header) noexcept {
   const std::expected<Header, Ignore> read = parse_header(value);
   if (!read) return why(read.error());
   copy(read->collection_id, header->collection_id);
@@ -84,7 +86,7 @@ const char* tagring_header_read(const char* value, tagring_header* header) {
   return nullptr;
 }
 
-const char* tagring_header_check(const tagring_header* header, const tagring_delivery* delivery) {
+const char* tagring_header_check(const tagring_header* header, const tagring_delivery* delivery) noexcept {
   const std::optional<Authority> own = Authority::of(delivery->origin);
   if (!own) return "bad_origin";
   const char* followers = delivery->followers == nullptr ? "" : delivery->followers;
@@ -94,7 +96,7 @@ const char* tagring_header_check(const tagring_header* header, const tagring_del
   return checked ? nullptr : why(checked.error());
 }
 
-tagring_plan* tagring_plan_make(const tagring_situation* situation) {
+tagring_plan* tagring_plan_make(const tagring_situation* situation) noexcept {
   const std::optional<Authority> own = Authority::of(situation->origin);
   if (!own) return nullptr;
   const auto at = [](std::int64_t milliseconds) {
@@ -118,22 +120,22 @@ tagring_plan* tagring_plan_make(const tagring_situation* situation) {
   return new tagring_plan{make_plan(known, list, from_c(situation->digest), *own, at(situation->now), rules)};
 }
 
-void tagring_plan_free(tagring_plan* plan) { delete plan; }
+void tagring_plan_free(tagring_plan* plan) noexcept { delete plan; }
 
-std::size_t tagring_plan_count(const tagring_plan* plan, tagring_action action) {
+std::size_t tagring_plan_count(const tagring_plan* plan, tagring_action action) noexcept {
   const std::vector<std::string>* ids = ids_of(*plan, action);
   return ids == nullptr ? 0 : ids->size();
 }
 
-const char* tagring_plan_id(const tagring_plan* plan, tagring_action action, std::size_t index) {
+const char* tagring_plan_id(const tagring_plan* plan, tagring_action action, std::size_t index) noexcept {
   const std::vector<std::string>* ids = ids_of(*plan, action);
   return ids == nullptr || index >= ids->size() ? nullptr : (*ids)[index].c_str();
 }
 
-const char* tagring_plan_doubt(const tagring_plan* plan) {
+const char* tagring_plan_doubt(const tagring_plan* plan) noexcept {
   return plan->plan.doubt ? to_string(*plan->plan.doubt).data() : nullptr;
 }
 
-std::size_t tagring_plan_too_young(const tagring_plan* plan) { return plan->plan.too_young; }
+std::size_t tagring_plan_too_young(const tagring_plan* plan) noexcept { return plan->plan.too_young; }
 
-std::size_t tagring_plan_undo_later(const tagring_plan* plan) { return plan->plan.undo_later; }
+std::size_t tagring_plan_undo_later(const tagring_plan* plan) noexcept { return plan->plan.undo_later; }

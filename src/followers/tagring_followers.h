@@ -2,7 +2,8 @@
  * to do about a list that differs. A C header: C11 and C++ read it, and what loads shared libraries.
  *
  * Texts are UTF-8 and end with a zero. Nothing here waits, reads a clock, or keeps what it is given. No two
- * threads may use one object at a time. Running out of memory ends the program. */
+ * threads may use one object at a time. No pointer may be null but where it is said, and that of an array of
+ * no elements. Running out of memory ends the program. */
 #ifndef TAGRING_FOLLOWERS_H
 #define TAGRING_FOLLOWERS_H
 
@@ -16,7 +17,10 @@
 #endif
 
 #ifdef __cplusplus
+#define TAGRING_NOEXCEPT noexcept
 extern "C" {
+#else
+#define TAGRING_NOEXCEPT
 #endif
 
 /* --- the digest --------------------------------------------------------------------------------------------
@@ -28,9 +32,9 @@ typedef struct tagring_digest {
 } tagring_digest;
 
 /* Adds an id that was not in the set, or takes away one that was. */
-TAGRING_API void tagring_digest_toggle(tagring_digest* digest, const char* id);
+TAGRING_API void tagring_digest_toggle(tagring_digest* digest, const char* id) TAGRING_NOEXCEPT;
 /* 64 hexadecimal digits, in lower case. */
-TAGRING_API void tagring_digest_hex(const tagring_digest* digest, char hex[65]);
+TAGRING_API void tagring_digest_hex(const tagring_digest* digest, char hex[65]) TAGRING_NOEXCEPT;
 
 /* --- the header --------------------------------------------------------------------------------------------
  */
@@ -46,10 +50,10 @@ typedef struct tagring_header {
 /* The value of Collection-Synchronization. 0 if there is none to send: it would be too long, or a URL has a
  * character that does not fit between quotes. */
 TAGRING_API int tagring_header_write(const char* collection_id, const char* url, const tagring_digest* digest,
-                                     char value[TAGRING_HEADER_SIZE]);
+                                     char value[TAGRING_HEADER_SIZE]) TAGRING_NOEXCEPT;
 /* Null if it was read, else why not: "too_long", "malformed", "duplicate_parameter", "missing_parameter",
  * "bad_digest". Join repeated header lines with ", " before. */
-TAGRING_API const char* tagring_header_read(const char* value, tagring_header* header);
+TAGRING_API const char* tagring_header_read(const char* value, tagring_header* header) TAGRING_NOEXCEPT;
 
 typedef struct tagring_delivery {
   const char* actor;     /* owner of the key that signed; not who the body says it is from */
@@ -61,7 +65,8 @@ typedef struct tagring_delivery {
 
 /* Null if the digest is to be compared, and the list fetched if it differs; else why not: "not_signed",
  * "other_collection", "other_server", "own_server", or "bad_origin" for an origin that is none. */
-TAGRING_API const char* tagring_header_check(const tagring_header* header, const tagring_delivery* delivery);
+TAGRING_API const char* tagring_header_check(const tagring_header* header,
+                                             const tagring_delivery* delivery) TAGRING_NOEXCEPT;
 
 /* --- the plan ----------------------------------------------------------------------------------------------
  */
@@ -86,7 +91,7 @@ typedef struct tagring_situation {
   size_t undo_max; /* of one plan */
   /* Not 0 if an id under `origin` is that of an actor, in its one spelling. Null: all are. */
   int (*is_own_actor)(const char* id, void* context);
-  void* context;
+  void* context; /* as it gets it, null too */
 } tagring_situation;
 
 typedef enum tagring_action {
@@ -98,16 +103,17 @@ typedef enum tagring_action {
 /* The world may have changed while the list was on its way: look each id up again before acting on it. */
 typedef struct tagring_plan tagring_plan;
 
-/* Null if `origin` is none. To be freed. */
-TAGRING_API tagring_plan* tagring_plan_make(const tagring_situation* situation);
-TAGRING_API void tagring_plan_free(tagring_plan* plan);
-TAGRING_API size_t tagring_plan_count(const tagring_plan* plan, tagring_action action);
+/* Null if `origin` is none. To be freed; null, too, may be. */
+TAGRING_API tagring_plan* tagring_plan_make(const tagring_situation* situation) TAGRING_NOEXCEPT;
+TAGRING_API void tagring_plan_free(tagring_plan* plan) TAGRING_NOEXCEPT;
+TAGRING_API size_t tagring_plan_count(const tagring_plan* plan, tagring_action action) TAGRING_NOEXCEPT;
 /* In ascending order. Null beyond the last one. As long as the plan lives. */
-TAGRING_API const char* tagring_plan_id(const tagring_plan* plan, tagring_action action, size_t index);
+TAGRING_API const char* tagring_plan_id(const tagring_plan* plan, tagring_action action,
+                                        size_t index) TAGRING_NOEXCEPT;
 /* Why nothing is removed: "incomplete", "repeated", "foreign", "other_digest"; else null. */
-TAGRING_API const char* tagring_plan_doubt(const tagring_plan* plan);
-TAGRING_API size_t tagring_plan_too_young(const tagring_plan* plan);  /* kept for the grace */
-TAGRING_API size_t tagring_plan_undo_later(const tagring_plan* plan); /* over undo_max */
+TAGRING_API const char* tagring_plan_doubt(const tagring_plan* plan) TAGRING_NOEXCEPT;
+TAGRING_API size_t tagring_plan_too_young(const tagring_plan* plan) TAGRING_NOEXCEPT; /* kept for the grace */
+TAGRING_API size_t tagring_plan_undo_later(const tagring_plan* plan) TAGRING_NOEXCEPT; /* over undo_max */
 
 #ifdef __cplusplus
 }

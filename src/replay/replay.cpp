@@ -177,15 +177,18 @@ Task<Result<Replay>> Replayer::begin(Request request) {
   replay.authors_per_day = request.authors_per_day;
   CO_TRY_VOID(places_.check(replay));
   // Who begins anew does not begin a day anew.
-  if (const auto former = replays_.find(key); former != replays_.end()) {
-    replay.day = former->second.day;
-    replay.authors_today = former->second.authors_today;
+  auto former = replays_.extract(key);
+  if (!former.empty()) {
+    replay.day = former.mapped().day;
+    replay.authors_today = former.mapped().authors_today;
   }
   resting_.erase(key);
   replays_[key] = replay;
   const Result<void> planned = co_await store_.plan(replay, {});
   if (!planned) {
-    replays_.erase(key);
+    // On the disk the former one still is what it was; unless this one was written as cancelled meanwhile.
+    if (current(replay) != nullptr) replays_.erase(key);
+    replays_.insert(std::move(former));
     co_return std::unexpected(planned.error());
   }
   serve_soon(request.host);

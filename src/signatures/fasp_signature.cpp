@@ -94,6 +94,14 @@ Result<SignatureClaim> read_fasp_signature(const HttpRequest& request, WallTime 
   return read_message_signatures(signatures, request, now, policy).front();
 }
 
+void ask_for_fasp_signature(HttpResponse& response) {
+  sf::InnerList wanted = covering(kRequestParts);
+  wanted.parameters = {{"created", true}};
+  // RFC 9421 has no scheme of HTTP's authentication, and HTTP wants one with 401 (RFC 9110, 15.5.2).
+  response.headers.set("WWW-Authenticate", R"(HTTP-Message-Signatures realm="FASP")");
+  response.headers.set("Accept-Signature", fmt::format("{}={}", kSignatureLabel, sf::serialize(wanted)));
+}
+
 void sign_fasp_response(HttpResponse& response, const crypto::PrivateKey& key, std::string_view key_id,
                         WallTime now) {
   response.headers.set("Content-Digest", make_content_digest(response.body));

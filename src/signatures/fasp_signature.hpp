@@ -20,6 +20,9 @@ void sign_fasp_call(HttpCall& call, const crypto::PrivateKey& key, std::string_v
 // with the reason, for everything else.
 Result<SignatureClaim> read_fasp_signature(const HttpRequest& request, WallTime now, SignaturePolicy policy);
 
+// To an answer of 401: how a request has to be signed.
+void ask_for_fasp_signature(HttpResponse& response);
+
 // The same for an answer: covers status and digest.
 void sign_fasp_response(HttpResponse& response, const crypto::PrivateKey& key, std::string_view key_id,
                         WallTime now);

@@ -288,6 +288,18 @@ class Client(unittest.TestCase):
             self.server.answers = {"/followers/check": {**report, **change}}
             self.assertIn(text, self.run_it("followers-check", actor, *options, code=code))
 
+    def test_a_check_of_a_servers_followers_fails_if_anything_says_that_the_two_sides_differ(self):
+        report = {"actor": "https://tags.example.net/tag/cats", "server": "social.example", "count": 1, "digest": "ab" * 32, "followers": ["https://social.example/users/ann"]}
+        problem = "the list was fetched after the last header"
+        well = "Nothing says that the two sides differ."
+        for problems, code, text, other in [([], 0, well, "problem"), ([problem], 1, problem, well), ([problem, "another"], 1, "another", well)]:
+            self.server.answers = {"/followers/check": {**report, "problems": problems}}
+            shown = self.run_it("followers-check", "--tag", "cats", "--server", "social.example", code=code)
+            self.assertIn(text, shown)
+            self.assertNotIn(other, shown)
+            self.assertEqual(json.loads(self.run_it("followers-check", "--server", "social.example", "--json", code=code))["problems"], problems)
+        self.assertEqual(self.server.asked[:2], [("/followers/check", {"server": "social.example", "tag": "cats"}), ("/followers/check", {"server": "social.example"})])
+
     def test_a_check_of_followers_shows_a_header_that_was_not_about_the_list(self):
         actor = "https://far.example/users/ann"
         for said, shown in [("ab" * 32, False), ("cd" * 32, True)]:

@@ -350,6 +350,7 @@ def seen_by_machines(network):
         check("promtool reads it", done.returncode == 0, done.stdout + done.stderr)
     else:
         print("missing: promtool (tools/setup installs it)")
+        counts[False] += 1
 
 
 SLOW = r"""

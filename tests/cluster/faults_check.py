@@ -155,8 +155,9 @@ def main():
         print(f"  FAIL  {wrong}")
     if not found:
         shutil.rmtree(directory)
-    print(f"{0 if found else 1} passed, {1 if found else 0} failed")
-    return 1 if found else 0
+    failed = bool(found) + (not FAKETIME)
+    print(f"{0 if found else 1} passed, {failed} failed")
+    return 1 if failed else 0
 
 
 if __name__ == "__main__":

@@ -39,7 +39,8 @@ def enter():
     if os.geteuid() != 0:
         unshare += ["--user", "--map-root-user"]
     if not shutil.which("ip"):
-        print("missing: ip (tools/setup installs it)")
+        print("missing: ip (tools/setup installs it)\n0 passed, 1 failed")
+        sys.exit(1)
     try:
         probe = subprocess.run([*unshare, "sh", "-c", PROBE], capture_output=True, text=True)
     except FileNotFoundError as error:

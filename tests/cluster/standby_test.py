@@ -363,8 +363,8 @@ def main(about, network_of, test):
     try:
         programs()
     except Failure:
-        print("missing: PostgreSQL (tools/setup installs it)\n0 passed, 0 failed")
-        return 0
+        print("missing: PostgreSQL (tools/setup installs it)\n0 passed, 1 failed")
+        return 1
     with Postgres() as primary, Replica(primary) as replica, network_of() as network:
         check = test(network, primary, replica, seed)
     print(f"{check.passed} passed, {check.failed} failed")

@@ -94,8 +94,8 @@ def main():
     try:
         programs()
     except Failure:
-        print("missing: PostgreSQL (tools/setup installs it)\n0 passed, 0 failed")
-        return 0
+        print("missing: PostgreSQL (tools/setup installs it)\n0 passed, 1 failed")
+        return 1
     with Postgres() as server, Pair(ROOT / "run" / "two_machines_test") as network:
         network.write_machines(f'postgres = "{server.create("tagring")}"\nstandby = true')
         test(network, check)

@@ -99,13 +99,13 @@ def main():
         if shutil.which("toot"):
             check_toot(network, tally)
         else:
-            print("missing: toot (tools/setup installs it)")
+            tally.missing("toot")
         masto = [NODE_JS, "--import", HERE / "world.mjs", HERE / "clients" / "masto.mjs"]
         if Path("/usr/lib/python3/dist-packages/mastodon").exists():
             command = ["/usr/bin/python3", HERE / "clients" / "mastodon_py.py"]
             check_library(network, posts, tally, "Mastodon.py", debian_version("python3-mastodon"), command)
         else:
-            print("missing: python3-mastodon (tools/setup installs it)")
+            tally.missing("python3-mastodon")
         # Last: it writes and deletes.
         check_library(network, posts, tally, "masto", npm_version("masto", "clients"), masto)
 

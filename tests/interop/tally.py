@@ -66,6 +66,10 @@ class Tally:
         self.failed += 1
         print(f"BAD  {what}")
 
+    def missing(self, program):
+        self.failed += 1
+        print(f"missing: {program} (tools/setup installs it)")
+
     def expect(self, what, found, wanted):
         if found == wanted:
             self.passed += 1

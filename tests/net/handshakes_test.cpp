@@ -8,8 +8,11 @@
 #include <boost/asio/ssl/stream.hpp>
 #include <boost/asio/write.hpp>
 #include <ctime>
+#include <fmt/format.h>
 #include <future>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <openssl/err.h>
 #include <openssl/ssl.h>
 #include <thread>
 
@@ -47,11 +50,12 @@ class TlsPeer {
     asio::write(stream_, asio::buffer(std::string_view(kRequest)), error);
     return !error && hears("GET / 0");
   }
-  // All until the other side closes.
-  std::string hear_all() {
+  // All until the other side closes; `end` is eof if it has said that this is all.
+  std::string hear_all(error_code* end = nullptr) {
     error_code error;
     std::string heard;
     asio::read(stream_, asio::dynamic_buffer(heard), error);
+    if (end != nullptr) *end = error;
     return heard;
   }
   // Until `end` was received.
@@ -241,6 +245,62 @@ TEST_F(HandshakesTest, ManyAtOnceAreAllServedInTheirTurns) {
   stop();
 }
 
+// --- what is agreed on in it -----------------------------------------------------------------------------
+
+// All that a client offers.
+struct Offer {
+  int version = TLS1_2_VERSION;
+  const char* suites = "ECDHE-ECDSA-AES128-GCM-SHA256";
+  const char* groups = "P-256";
+};
+constexpr int kServed = 0;
+constexpr int kRefused = SSL_R_SSLV3_ALERT_HANDSHAKE_FAILURE;  // by the server: nothing in common
+
+// Served, or why there is no connection, as OpenSSL numbers it.
+int outcome_of(const Offer& offer, std::uint16_t port) {
+  TlsPeer peer(port, 2);
+  SSL* const ssl = peer.stream().native_handle();
+  // Or the client might leave out by itself what the server is to refuse.
+  SSL_set_security_level(ssl, 0);
+  EXPECT_EQ(SSL_set_min_proto_version(ssl, offer.version), 1);
+  EXPECT_EQ(SSL_set_max_proto_version(ssl, offer.version), 1);
+  EXPECT_EQ(SSL_set_cipher_list(ssl, offer.suites), 1);
+  EXPECT_EQ(SSL_set1_groups_list(ssl, offer.groups), 1);
+  error_code error;
+  peer.stream().handshake(asio::ssl::stream_base::client, error);
+  if (error) return ERR_GET_REASON(static_cast<unsigned long>(error.value()));
+  EXPECT_TRUE(peer.is_served());
+  return kServed;
+}
+
+TEST_F(HandshakesTest, OnlySuitesOfTheServersListAreAgreedOn) {
+  serve(echo);
+  while_serving([&] {
+    const auto with = [&](const char* suites) { return outcome_of({.suites = suites}, server->port()); };
+    EXPECT_EQ(with("ECDHE-ECDSA-AES128-SHA"), kRefused) << "CBC";
+    EXPECT_EQ(with("ECDHE-ECDSA-AES128-GCM-SHA256"), kServed);
+    EXPECT_EQ(with("ECDHE-ECDSA-CHACHA20-POLY1305"), kServed);
+    EXPECT_EQ(with("ECDHE-ECDSA-AES128-SHA:ECDHE-ECDSA-AES128-GCM-SHA256"), kServed) << "by the other one";
+    return true;
+  });
+}
+
+// By TLS 1.3, where the group has nothing to do with the certificate: in 1.2 one on P-256 is none for who
+// does not offer that.
+TEST_F(HandshakesTest, OnlyGroupsOfTheServersListAreAgreedOn) {
+  serve(echo);
+  while_serving([&] {
+    const auto with = [&](const char* groups) {
+      return outcome_of({.version = TLS1_3_VERSION, .groups = groups}, server->port());
+    };
+    EXPECT_EQ(with("P-521"), kRefused);
+    EXPECT_EQ(with("X25519"), kServed);
+    EXPECT_EQ(with("P-256"), kServed);
+    EXPECT_EQ(with("P-521:X25519"), kServed) << "by the other one";
+    return true;
+  });
+}
+
 // --- after it --------------------------------------------------------------------------------------------
 
 TEST_F(HandshakesTest, ATlsConnectionOnWhichNothingComesIsClosed) {
@@ -298,6 +358,29 @@ TEST_F(HandshakesTest, ARecordMayComeInPieces) {
     socket.shutdown(asio::socket_base::shutdown_send);
     return peer.hear_all().empty();
   }));
+}
+
+// Or anybody could have cut the answer short (RFC 9112, 9.8).
+TEST_F(HandshakesTest, WhoIsRefusedHearsThatTheAnswerIsWhole) {
+  auto options = server_options();
+  options.body_size_max = 100'000;
+  serve(options, echo);
+  while_serving([&] {
+    const auto hears_end_of = [&](std::string_view status, std::string_view request) {
+      TlsPeer peer(server->port(), 2);
+      EXPECT_TRUE(peer.shake_hands());
+      peer.say(request);
+      error_code end;
+      EXPECT_THAT(peer.hear_all(&end), testing::StartsWith(fmt::format("HTTP/1.1 {} ", status)));
+      EXPECT_EQ(end, asio::error::eof) << status << ": " << end.message();
+    };
+    hears_end_of("400", "GET / HTTP/0.9\r\n\r\n");
+    hears_end_of("413", "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 200000\r\n\r\n");
+    // Which comes while it is refused, and is read only to be thrown away.
+    const std::string body(200'000, 'x');
+    hears_end_of("413", "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 200000\r\n\r\n" + body);
+    return true;
+  });
 }
 
 constexpr std::size_t kLarge = 8U << 20U;

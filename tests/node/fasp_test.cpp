@@ -150,6 +150,10 @@ TEST_F(FaspBase, RefusesWhatIsNotSigned) {
   HttpRequest get;
   get.target = "/fasp/provider_info";
   expect_unchanged(peer, get, 401);
+  const HttpResponse refused = ask(get);
+  EXPECT_EQ(refused.headers.find("WWW-Authenticate"), R"(HTTP-Message-Signatures realm="FASP")");
+  EXPECT_EQ(refused.headers.find("Accept-Signature"),
+            R"(sig1=("@method" "@target-uri" "content-digest");created)");
 }
 
 TEST_F(FaspBase, RefusesOtherKeysAndUnknownServers) {

@@ -454,6 +454,29 @@ TEST_F(Replaying, CanBeCancelledAndBegunAnew) {
   EXPECT_EQ(announced(), from_to(1, 100));
 }
 
+TEST_F(Replaying, AnOrderThatCannotBeWrittenDownTakesNothingFromTheOneBefore) {
+  const auto write = [this](const char* statement) {
+    const auto execute = [statement](sql::Connection& db) { return db.execute(statement); };
+    ASSERT_TRUE(run(stores->database->write(execute)));
+  };
+  remember("cats", 1, 8);
+  EXPECT_EQ(replay({{"authors_per_day", 5}, {"per_minute", 600}}).status, 200);
+  settle(minutes(5));
+  EXPECT_EQ(announced(), from_to(1, 5));
+  EXPECT_EQ(control("/instances/cancel-replay", R"({"host":"social.example","tag":"cats"})").status, 200);
+  const json::object before = progress();
+  const json::object other_way = {{"authors_per_day", 5}, {"per_minute", 600}, {"order", "oldest_first"}};
+  write("CREATE TRIGGER refuse BEFORE INSERT ON replays BEGIN SELECT RAISE(ABORT, 'no'); END");
+  EXPECT_NE(replay(other_way).status, 200);
+  write("DROP TRIGGER refuse");
+  EXPECT_EQ(progress(), before);
+  EXPECT_EQ(replay(other_way).status, 200);
+  start(config());
+  internet.calls.clear();
+  settle(minutes(5));
+  EXPECT_THAT(announced(), IsEmpty()) << "five had come on this day";
+}
+
 TEST_F(Replaying, BegunAnewAtOnceTheOtherWayRoundItSendsEveryPost) {
   remember("cats", 1, 100);
   EXPECT_EQ(replay({{"order", "oldest_first"}}).status, 200);

@@ -133,8 +133,8 @@ ca_file = "root.pem"
 def main():
     missing = [name for name in ["pebble", "pebble-challtestsrv", "certbot"] if not shutil.which(name)]
     if missing:
-        print(f"missing: {', '.join(missing)} (tools/setup installs it)\n0 passed, 0 failed")
-        return
+        print(f"missing: {', '.join(missing)} (tools/setup installs it)\n0 passed, 1 failed")
+        sys.exit(1)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         authority = Authority(folder)

@@ -61,6 +61,7 @@ def main():
     check("what stops the node stops its socket, too, which would start it again", stops and all("tagring.socket" in units.split() for units in stops), stops)
     if not shutil.which("promtool"):
         print("missing: promtool (tools/setup installs it)")
+        counts[False] += 1
     else:
         for command in [["check", "rules", "contrib/prometheus-alerts.yml"], ["test", "rules", "contrib/prometheus-alerts-test.yml"]]:
             done = subprocess.run(["promtool", *command], cwd=ROOT, capture_output=True, text=True)

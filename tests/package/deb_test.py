@@ -431,8 +431,8 @@ def keeps_what_it_had(machine, configuration):
 
 def main():
     if not shutil.which("debootstrap"):
-        print("missing: debootstrap (tools/setup installs it)\n0 passed, 0 failed")
-        return
+        print("missing: debootstrap (tools/setup installs it)\n0 passed, 1 failed")
+        sys.exit(1)
     if os.geteuid() != 0:
         print("skipped: a fresh Debian needs root")
         print("0 passed, 0 failed")

@@ -236,9 +236,11 @@ def main():
         tested += 1
         if not shutil.which(language):
             print(f"missing: {language}, for {name} (tools/setup installs it)")
+            counts[False] += 1
             continue
         if "stream {" in parts[language] and not Path("/usr/lib/nginx/modules/ngx_stream_module.so").exists():
             print(f"missing: libnginx-mod-stream, for {name} (tools/setup installs it)")
+            counts[False] += 1
             continue
         with tempfile.TemporaryDirectory() as folder:
             example(name, parts, Place(folder))
