@@ -32,7 +32,8 @@ void InstanceControl::add_routes(Routes& routes) {
 }
 
 // With what is known elsewhere of each: blocks, servers that answer 4xx to everything or take nothing, and
-// those whose people follow hashtags, whether or not they use this node as a relay.
+// those whose people follow hashtags, whether or not they use this node as a relay. A server that is blocked
+// has no links any more: those that were blocked by hand are listed all the same.
 json::array InstanceControl::list() const {
   std::set<std::string> refusing;
   for (const auto& [inbox, times] : announcer_.refusing()) refusing.insert(host_of(inbox));
@@ -43,6 +44,9 @@ json::array InstanceControl::list() const {
       if (!target.people.empty()) follows[target.host] += target.people.size();
     }
   });
+  for (const federation::Block& block : blocks_.all())
+    if (block.kind == federation::BlockKind::kDomain && block.source == federation::kByHand)
+      follows.try_emplace(block.what, 0);
   json::array items = instances_.list();
   const auto complete = [&](json::object& item, const std::string& host, std::size_t people) {
     item["blocked"] = blocks_.of_host(host) != nullptr;

@@ -287,10 +287,9 @@ std::string AnnouncementSender::single(const std::string& actor, Via via, const 
                                           event.uri, audience, event.published));
 }
 
-AnnouncementSender::Speaker AnnouncementSender::announcer(const Followers::Target& target,
-                                                          const Tag& tag) const {
-  if (target.via() == Via::kBareRelay) return {identity_.relay(), std::nullopt};
-  std::string collection = target.via() == Via::kRelay ? std::string() : tag.canonical();
+AnnouncementSender::Speaker AnnouncementSender::announcer(Via via, const Tag& tag) const {
+  if (via == Via::kBareRelay) return {identity_.relay(), std::nullopt};
+  std::string collection = via == Via::kRelay ? std::string() : tag.canonical();
   std::string actor = partials_.actor_of(collection);
   return {std::move(actor), std::move(collection)};
 }
@@ -298,7 +297,8 @@ AnnouncementSender::Speaker AnnouncementSender::announcer(const Followers::Targe
 std::string AnnouncementSender::announce_id_of(const std::string& inbox, const TagEvent& event) const {
   const Followers::Target* target = followers_.target(event.tag, inbox);
   if (target == nullptr) return {};
-  return announce_id(identity_, announcer(*target, event.tag).actor, event.tag, event.uri, event.announced);
+  return announce_id(identity_, announcer(target->via(), event.tag).actor, event.tag, event.uri,
+                     event.announced);
 }
 
 Task<AnnouncementSender::ToldPeople> AnnouncementSender::send_to_people(std::string inbox,
@@ -306,8 +306,24 @@ Task<AnnouncementSender::ToldPeople> AnnouncementSender::send_to_people(std::str
   const TagEvent& event = item->entry.event;
   const Followers::Target* target = followers_.target(event.tag, inbox);
   if (target == nullptr) co_return ToldPeople{Told::kNobody, {}};
-  const Via via = target->via();
-  const Speaker by = announcer(*target, event.tag);
+  std::vector<Via> vias = target->vias_ever();
+  // An Announce comes by one actor. Which it was is not kept, and people and relays come and go: what may
+  // have been announced by each is undone by each. What was not, nobody there knows.
+  if (event.op == Op::kAdd) vias.resize(1);
+  std::set<std::string> told;
+  for (const Via via : vias) {
+    const Speaker by = announcer(via, event.tag);
+    if (!told.insert(by.actor).second) continue;
+    ToldPeople done = co_await send_as(by, via, inbox, item);
+    // Who refuses what it does not know has what it needs.
+    if (done.told == Told::kAgain || (done.told != Told::kTaken && told.size() == 1)) co_return done;
+  }
+  co_return ToldPeople{};
+}
+
+Task<AnnouncementSender::ToldPeople> AnnouncementSender::send_as(Speaker by, Via via, std::string inbox,
+                                                                 Announcements::value_type item) {
+  const TagEvent& event = item->entry.event;
   // Whoever has a post hears of its end.
   if (event.op == Op::kAdd && observer_.awaits_accept(by.actor, host_of(inbox)))
     co_return ToldPeople{Told::kEarly, {}};

@@ -121,7 +121,9 @@ class AnnouncementSender {
     std::string actor;
     std::optional<std::string> collection;
   };
-  [[nodiscard]] Speaker announcer(const Followers::Target& target, const Tag& tag) const;
+  [[nodiscard]] Speaker announcer(Via via, const Tag& tag) const;
+  [[nodiscard]] Task<ToldPeople> send_as(Speaker by, Via via, std::string inbox,
+                                         Announcements::value_type item);
 
   const Followers& followers_;
   PartialCollections& partials_;

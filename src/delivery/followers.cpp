@@ -18,6 +18,13 @@ Via Followers::Target::via() const {
   return Via::kRelay;
 }
 
+std::vector<Via> Followers::Target::vias_ever() const {
+  std::vector<Via> vias = {via()};
+  for (const Via other : {Via::kBoost, Via::kTagRelay, Via::kBareRelay, Via::kRelay})
+    if (ever[static_cast<std::size_t>(other)] && other != vias.front()) vias.push_back(other);
+  return vias;
+}
+
 std::size_t Followers::Target::count() const {
   return std::accumulate(followers.begin(), followers.end(), std::size_t{0});
 }
@@ -60,6 +67,7 @@ void Followers::add(const Follower& follower) {
   if (follower.via == Via::kBoost) target.people.insert(actor->first);
   target.since = fresh ? follower.since : std::min(target.since, follower.since);
   ++target.followers[static_cast<std::size_t>(follower.via)];
+  target.ever[static_cast<std::size_t>(follower.via)] = true;
   ++size_;
 }
 

@@ -44,10 +44,13 @@ class Followers {
     std::uint64_t since = 0;                     // the least of theirs
     std::uint64_t asked = 0;                     // another number whenever somebody there follows, or again
     std::array<std::size_t, kVias> followers{};  // by Via
+    std::array<bool, kVias> ever{};              // by Via: somebody follows so, or did since the inbox is one
     std::set<std::string_view> people;           // actors that get boosts
 
     // The most visible way that one of them asked for.
     [[nodiscard]] Via via() const;
+    // Those in which people there and relays may have been told of something; the most visible first.
+    [[nodiscard]] std::vector<Via> vias_ever() const;
     [[nodiscard]] std::size_t count() const;
     // As GoToSocial's, which has no shared inbox, and files what comes to one for all whom it concerns.
     [[nodiscard]] bool is_one_of_many(const std::string& inbox) const;
@@ -106,8 +109,8 @@ class Followers {
 
   // The part of a followers collection on one server (partial.hpp). Takes the same time whatever its size.
   [[nodiscard]] Partial partial(const PartialKey& key) const;
-  // How many people follow the node's own actor. Nodes, which follow hashtags there, and LitePub relays are no
-  // followers to them.
+  // How many people follow the node's own actor. Nodes, which follow hashtags there, and LitePub relays are
+  // no followers to them.
   [[nodiscard]] std::size_t own_people() const { return own_people_; }
   // Its ids, in any order: exactly those whose digest partial() is.
   [[nodiscard]] std::vector<std::string> members(const PartialKey& key) const;

@@ -643,6 +643,52 @@ TEST_F(Relaying, APersonsBoostGoesBeforeTheRelayAtOneInbox) {
   EXPECT_EQ(sent[0].at("to"), json::value(json::array{kEverybody}));
 }
 
+// Whichever of the two actors has announced it; the other's Undo is about nothing that is known there.
+TEST_F(Relaying, WhatWasAnnouncedBeforeAPersonCameOrLeftIsUndoneByWhoAnnouncedIt) {
+  allow("social.example");
+  add_relay(mastodon, kEverybody);
+  subscribe("social.example", {"cats"});
+  const Author bob = make_author("https://social.example/users/bob", "https://social.example/inbox");
+  const auto announced_and_undone = [&](bool first) {
+    internet.calls.clear();
+    publish(create_text(post));
+    const std::string follow =
+        first ? follow_text(bob, {tag_actor("cats")}) : undo_follow_text(bob, {tag_actor("cats")});
+    EXPECT_EQ(post_signed(follow, bob).status, 202);
+    settle();
+    EXPECT_EQ(post_signed(delete_text(post.uri, alice.id), alice).status, 202);
+    settle(std::chrono::minutes(1));
+    std::string announced;
+    std::vector<std::string> undone;
+    for (const json::object& sent : internet.posted_to("https://social.example/inbox")) {
+      if (json::id_of(sent, "type") == "Announce") announced = json::id_of(sent);
+      if (json::id_of(sent, "type") == "Undo") undone.push_back(json::id_of(sent.at("object").as_object()));
+    }
+    post.uri += "0";
+    return !announced.empty() && std::ranges::find(undone, announced) != undone.end();
+  };
+  EXPECT_TRUE(announced_and_undone(true)) << "by the node's actor, before a person came";
+  EXPECT_TRUE(announced_and_undone(false)) << "by the hashtag's, before they left";
+}
+
+TEST_F(Relaying, AServerThatIsBlockedIsListedWithoutTheLinksThatItHad) {
+  allow("social.example");
+  add_relay(mastodon, kEverybody);
+  const auto listed = [&](const std::string& host) -> json::object {
+    const json::object answer = json::parse_object(control("/instances").body).value();
+    for (const json::value& item : answer.at("instances").as_array())
+      if (json::text_of(item.as_object(), "host") == host) return item.as_object();
+    return {};
+  };
+  EXPECT_EQ(listed("social.example").at("blocked"), json::value(false));
+  EXPECT_THAT(listed("bad.example"), IsEmpty());
+  for (const char* host : {"social.example", "bad.example"})
+    EXPECT_EQ(control("/blocks/add", fmt::format(R"({{"kind":"domain","what":"{}"}})", host)).status, 200);
+  EXPECT_EQ(listed("social.example").at("blocked"), json::value(true));
+  EXPECT_EQ(listed("social.example").at("links"), json::value(json::array()));
+  EXPECT_EQ(listed("bad.example").at("blocked"), json::value(true));
+}
+
 TEST_F(Relaying, SubscribingWithoutARelayOrBeyondTheLimitIsRefused) {
   EXPECT_EQ(subscribe("social.example", {"cats"}).status, 404);
   config::Config small = config();
