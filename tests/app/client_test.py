@@ -255,6 +255,14 @@ class Client(unittest.TestCase):
             self.assertIn("excludes", self.run_it(*arguments, code=2))
         self.assertEqual(self.server.asked, [])
 
+    def test_a_server_is_asked_to_take_the_node_as_a_fasp(self):
+        answer = {"host": "elk.example", "completion_url": "https://elk.example/admin/fasp/providers/7", "fingerprint": "abc=", "had_it_before": True}
+        self.server.answers = {"/fasp/register": answer}
+        shown = self.run_it("fasp", "register", "elk.example")
+        for part in ("https://elk.example/admin/fasp/providers/7", "abc=", "delete that there"):
+            self.assertIn(part, shown)
+        self.assertEqual(self.server.asked[-1], ("/fasp/register", {"server": "elk.example"}))
+
     def test_a_server_that_has_taken_the_node_out_of_its_list_is_shown(self):
         server = {"host": "elk.example", "fingerprint": "x", "capabilities": ["data_sharing"], "hashtags": [], "completion_url": "", "refused": True}
         self.server.answers = {"/fasp": {"servers": [server]}}

@@ -21,8 +21,8 @@ ELSEWHERE = {
     "alias tagring=": "the binary of this test takes its place",
     "ORIGINS=": "the port is that of this network",
     **dict.fromkeys(["sudo apt install", "sudo tagring setup", "sudo systemctl enable", "sudo tagring doctor"], "tests/package/deb_test.py, in a fresh Debian"),
-    "tagring instance follow": "needs a Lemmy; tests/node/told_posts_test.cpp",
-    "tagring fasp register": "needs a Mastodon that knows FASPs; tests/interop/fasp_check.mjs",
+    "tagring instance follow": "needs a Lemmy; tests/app/client_test.py",
+    "tagring fasp register": "needs a Mastodon that knows FASPs; tests/app/client_test.py",
     "tagring block import": "the list is the reader's own; tests/node/moderation_test.cpp",
 }
 # What stands in docs/ like a command, and is none.
@@ -137,9 +137,11 @@ class Reader:
 def main():
     all_commands = commands()
     check("README has commands", len(all_commands) > 30, all_commands)
-    of_debian = (ROOT / "tests/package/deb_test.py").read_text()
+    of_debian, of_client = ((ROOT / "tests" / name).read_text() for name in ("package/deb_test.py", "app/client_test.py"))
     for start, reason in ELSEWHERE.items():
         check(f"{start} is run where it is said to be", "deb_test.py" not in reason or f'readme("{start}")' in of_debian)
+        as_words = ", ".join(f'"{word}"' for word in start.split()[1:])
+        check(f"{start} is asked for where it is said to be", "client_test.py" not in reason or as_words in of_client)
     unused = set(ELSEWHERE)
     with Network(ROOT / "run" / "readme_test", nodes=8) as network, tempfile.TemporaryDirectory() as folder:
         named_commands_exist(network.binary)
