@@ -119,8 +119,8 @@ std::string Forecast::text() const {
       : disk_full_in_days
           ? fmt::format(
                 "{}the disk is full {}, but for the part that the node keeps off. From then on old "
-                "posts make room for new ones, down to 1 GB of history; if that is not enough, new "
-                "ones are refused until there is room.",
+                "posts make room for new ones, down to 1 GB of history; if that is not enough, that "
+                "part fills up too, and then new ones are refused until there is room.",
                 pace, in_words(*disk_full_in_days))
           : pace + "the disk does not fill up within ten years.";
   if (history_full_in_days) {
