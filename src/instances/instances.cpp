@@ -238,7 +238,8 @@ void Instances::keep(Link link) {
   forget(link);
   options_.budget->count(budget::Resource::kLinks, options_.budget->who(link.host));
   if (!link.accepted) options_.budget->count(budget::Resource::kWaiting, options_.budget->who(link.host));
-  if (follows_own_actor(link)) followers_.count_own(link.actor, link.style == Style::kPerson, /*enters=*/true);
+  if (follows_own_actor(link))
+    followers_.count_own(link.actor, link.style == Style::kPerson, /*enters=*/true);
   links_[{link.actor, link.relay}] = std::move(link);
 }
 
