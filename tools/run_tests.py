@@ -3,7 +3,8 @@
 
     tools/run_tests.py fast      unit tests under the sanitizers, layering
     tools/run_tests.py all       that, and fuzz corpora, simulation, command line, package, cluster and interop tests
-    tools/run_tests.py night     what has threads under ThreadSanitizer, simulations under AddressSanitizer and UBSan
+    tools/run_tests.py night     what has threads under ThreadSanitizer; units and simulations under AddressSanitizer and UBSan, with
+                                 all that takes too long by day
 
 Suites that mostly wait for processes and browsers run beside those that compute, and beside the compiler; more of them where
 the processor has time left. What a suite
@@ -331,7 +332,8 @@ def main():
         builds = [("debug", ["all_tests"], sanitized)]
     elif which == "night":
         builds = [("threads", ["all_tests", "tagring"], lambda: list(threads_suites())),
-                  ("debug", ["sim_test", "ring_sim_test"], lambda: list(unit_suites("debug", " (sanitized)", ["sim", "ring_sim"], limit=5400)))]
+                  ("debug", ["all_tests", "sim_test", "ring_sim_test"],
+                   lambda: list(unit_suites("debug", " (sanitized)", [*unit_names("debug"), "sim", "ring_sim"], limit=5400)))]
     else:
         for written in ["interop.json", "package.json"]:  # by suites, whose last run is not this one's
             (ROOT / "build" / written).unlink(missing_ok=True)

@@ -44,9 +44,6 @@ json::array InstanceControl::list() const {
       if (!target.people.empty()) follows[target.host] += target.people.size();
     }
   });
-  for (const federation::Block& block : blocks_.all())
-    if (block.kind == federation::BlockKind::kDomain && block.source == federation::kByHand)
-      follows.try_emplace(block.what, 0);
   json::array items = instances_.list();
   const auto complete = [&](json::object& item, const std::string& host, std::size_t people) {
     item["blocked"] = blocks_.of_host(host) != nullptr;
@@ -60,13 +57,20 @@ json::array InstanceControl::list() const {
     const auto known = follows.extract(host);
     complete(item, host, known ? known.mapped() : 0);
   }
-  for (const auto& [host, people] : follows) {
-    if (items.size() >= kListedMax) break;
+  const auto add = [&](const std::string& host, std::size_t people) {
+    if (items.size() >= kListedMax) return;
     json::object item = {{"host", host},     {"publishes", false},     {"receives", false},
                          {"decided", false}, {"links", json::array()}, {"hashtags", 0}};
     complete(item, host, people);
     items.push_back(std::move(item));
-  }
+  };
+  for (const auto& [host, people] : follows) add(host, people);
+  std::set<std::string> listed;
+  for (const json::value& item : items) listed.insert(json::text_of(item.get_object(), "host"));
+  for (const federation::Block& block : blocks_.all())
+    if (block.kind == federation::BlockKind::kDomain && block.source == federation::kByHand &&
+        !listed.contains(block.what))
+      add(block.what, 0);
   return items;
 }
 

@@ -48,7 +48,9 @@ void print_own(const json::object& report) {
   print_ids(report, "problems", "problem");
   const json::value* problems = json::find(report, "problems");
   if (problems != nullptr && problems->is_array() && problems->get_array().empty())
-    fmt::print("Nothing says that the two sides differ.\n");
+    fmt::print("{}\n", json::get_flag(report, "unknown")
+                           ? "Nothing is remembered of an exchange: whether the two sides agree is not known."
+                           : "Nothing says that the two sides differ.");
 }
 
 std::string_view verdict(const json::object& report, bool apply) {
@@ -155,7 +157,9 @@ void add_followers_check(CLI::App& app, int& status) {
       "that\n"
       "was sent there and what became of it, and the last fetch of the list by that server, which looks\n"
       "whether both agree, or knew of other followers.\n\n"
-      "Exit code 1 if the two sides differ and that was not repaired, or it cannot be found out.\n\n"
+      "Exit code 1 if the two sides differ and that was not repaired, or, of an ACTOR, it cannot be found "
+      "out;\n"
+      "with --server, if anything says that they differ.\n\n"
       "Examples:\n"
       "  tagring followers-check --tag cats --server social.example\n"
       "  tagring followers-check https://tags.example.net/actor");

@@ -70,7 +70,8 @@ void add_report(CLI::App& app, int& status) {
   all->callback([options, &status] { status = list(*options); });
   CLI::App* forward =
       add_one(*report, options, "forward", "Tell the author's server, without saying who complained");
-  forward->add_option("uri", options->uri, "Of which post; without it, of each that the report names");
+  forward->add_option("uri", options->uri,
+                      "Of which post, or of whom; without it, of all that the report names");
   forward->callback([options, &status] {
     json::object body = {{"id", options->id}};
     if (!options->uri.empty()) body["uri"] = options->uri;

@@ -311,14 +311,16 @@ Task<AnnouncementSender::ToldPeople> AnnouncementSender::send_to_people(std::str
   // have been announced by each is undone by each. What was not, nobody there knows.
   if (event.op == Op::kAdd) vias.resize(1);
   std::set<std::string> told;
+  std::optional<ToldPeople> best;
   for (const Via via : vias) {
     const Speaker by = announcer(via, event.tag);
     if (!told.insert(by.actor).second) continue;
     ToldPeople done = co_await send_as(by, via, inbox, item);
-    // Who refuses what it does not know has what it needs.
-    if (done.told == Told::kAgain || (done.told != Told::kTaken && told.size() == 1)) co_return done;
+    if (done.told == Told::kAgain || done.told == Told::kEarly) co_return done;
+    // A server may refuse an Undo of what it does not know, and take the one that it needs.
+    if (!best || done.told == Told::kTaken) best = std::move(done);
   }
-  co_return ToldPeople{};
+  co_return best.value_or(ToldPeople{});
 }
 
 Task<AnnouncementSender::ToldPeople> AnnouncementSender::send_as(Speaker by, Via via, std::string inbox,

@@ -49,6 +49,9 @@ void Followers::charge(const std::string& actor, Via via, bool enters) {
 }
 
 void Followers::add(const Follower& follower) {
+  // Who follows anew, in another way, was told in the former.
+  const Target* known = target(follower.tag, follower.inbox);
+  const std::array<bool, kVias> ever = known == nullptr ? std::array<bool, kVias>() : known->ever;
   remove(follower.tag, follower.actor);
   const auto place = tags_.try_emplace(follower.tag).first;
   OfTag& of_tag = place->second;
@@ -67,6 +70,7 @@ void Followers::add(const Follower& follower) {
   if (follower.via == Via::kBoost) target.people.insert(actor->first);
   target.since = fresh ? follower.since : std::min(target.since, follower.since);
   ++target.followers[static_cast<std::size_t>(follower.via)];
+  for (std::size_t i = 0; i < ever.size(); ++i) target.ever[i] |= ever[i];
   target.ever[static_cast<std::size_t>(follower.via)] = true;
   ++size_;
 }

@@ -44,7 +44,7 @@ class Followers {
     std::uint64_t since = 0;                     // the least of theirs
     std::uint64_t asked = 0;                     // another number whenever somebody there follows, or again
     std::array<std::size_t, kVias> followers{};  // by Via
-    std::array<bool, kVias> ever{};              // by Via: somebody follows so, or did since the inbox is one
+    std::array<bool, kVias> ever{};              // by Via: somebody follows so, or has since the start
     std::set<std::string_view> people;           // actors that get boosts
 
     // The most visible way that one of them asked for.

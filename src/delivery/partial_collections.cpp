@@ -128,8 +128,7 @@ json::object PartialCollections::report(const std::string& collection, const std
       problems.emplace_back(
           fmt::format("its last fetch of the list was answered with {}", fetch->second.status));
   }
-  if (partial.count > 0 && sent == sent_.end() && fetch == fetches_.end())
-    problems.emplace_back("nothing was exchanged since the node started: whether both agree is not known");
+  report["unknown"] = partial.count > 0 && sent == sent_.end() && fetch == fetches_.end();
   report["problems"] = std::move(problems);
   return report;
 }

@@ -58,7 +58,7 @@ class PartialCollections {
   // For the administrator: who of that server (an authority's text) follows the hashtag, or the node's actor
   // if `collection` is empty, as this node believes, and what is known of what the server believes.
   // {"server", "followers": […], "count", "digest", "header"?: {"at", "digest", "problem"},
-  //  "fetch"?: {"at", "status"}, "problems": […]}
+  //  "fetch"?: {"at", "status"}, "problems": […], "unknown": nothing is remembered of an exchange}
   [[nodiscard]] json::object report(const std::string& collection, const std::string& server) const;
 
   // True for …/followers_synchronization and the pages below it.

@@ -101,7 +101,11 @@ bool prefers_activities_to_json(std::string_view accept) {
 }
 
 bool prefers_json(std::string_view accept) {
-  return weight(accept, "application/json", /*by_name=*/true) > weight_of_html(accept);
+  const int by_name = weight(accept, "application/json", /*by_name=*/true);
+  const int html = weight_of_html(accept);
+  const int html_by_name = std::max(weight(accept, "text/html", /*by_name=*/true),
+                                    weight(accept, "application/xhtml+xml", /*by_name=*/true));
+  return by_name > html || (by_name > 0 && by_name == html && html_by_name == 0);
 }
 
 }  // namespace tagring::fediverse

@@ -15,7 +15,8 @@ namespace tagring::fediverse {
 // ActivityStreams by name, and plain JSON less; of both alike, what is named first.
 [[nodiscard]] bool prefers_activities_to_json(std::string_view accept);
 
-// Plain JSON by name, and HTML less: scripts of a page, and other programs.
+// Plain JSON by name, and HTML less, or as much as anything else that is not named: scripts, and other
+// programs.
 [[nodiscard]] bool prefers_json(std::string_view accept);
 
 }  // namespace tagring::fediverse

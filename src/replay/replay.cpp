@@ -186,7 +186,7 @@ Task<Result<Replay>> Replayer::begin(Request request) {
   replays_[key] = replay;
   const Result<void> planned = co_await store_.plan(replay, {});
   if (!planned) {
-    // On the disk the former one still is what it was; unless this one was written as cancelled meanwhile.
+    // The former one is what the disk has, unless this one was written meanwhile, as cancelled or begun.
     if (current(replay) != nullptr) replays_.erase(key);
     replays_.insert(std::move(former));
     co_return std::unexpected(planned.error());

@@ -98,7 +98,7 @@ Task<Result<std::vector<std::string>>> Reports::forward(std::uint64_t id, std::s
   if (posts.empty())
     co_return fail(
         ErrorCode::kInvalid,
-        fmt::format("report {} names no post of which its server was not told; say which one: tagring "
+        fmt::format("report {} names nothing of which its server was not told; say what else: tagring "
                     "report forward {} URI",
                     id, id));
   co_return co_await tell_of_all(id, std::move(posts), report.comment);
@@ -147,7 +147,8 @@ Task<Result<std::vector<std::string>>> Reports::tell_of_all(std::uint64_t id, st
 
 Task<Result<Reports::Named>> Reports::look_up(std::string uri) {
   if (!Url::parse(uri) || is_own(uri))
-    co_return fail(ErrorCode::kInvalid, "'" + uri + "' is not the URL of somebody's post");
+    co_return fail(ErrorCode::kInvalid,
+                   "'" + uri + "' is not the URL of somebody's post elsewhere, nor of somebody");
   CO_TRY(const std::string body, co_await client_.fetch_body(uri));
   CO_TRY(json::object document, fediverse::parse_document(body));
   Named named{.uri = std::move(uri), .actor = {}};
@@ -158,7 +159,8 @@ Task<Result<Reports::Named>> Reports::look_up(std::string uri) {
     CO_TRY(document, fediverse::parse_document(profile));
   }
   Result<fediverse::RemoteActor> actor = fediverse::parse_actor(document, is_post ? note->author : named.uri);
-  if (!actor && !is_post)
+  // By its one id, as a post.
+  if (!is_post && (!actor || actor->id != named.uri))
     co_return fail(ErrorCode::kInvalid,
                    named.uri + " is no post of an author on that server, and nobody there");
   CO_TRY(named.actor, std::move(actor));

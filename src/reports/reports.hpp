@@ -52,7 +52,7 @@ class Reports {
   // Tells the server of its author of one post, or of somebody there; or, without `uri`, of each of the
   // report's that is not this node's own and was not told of before. What it told of. kInvalid if there is
   // none; errors of fetching a post or its author, which name those that it could not tell of when it has
-  // told of the others. Of whose post it tells, it does not tell once more. kConflict while it is being
+  // told of the others. Of whose post it tells, it does not tell again then. kConflict while it is being
   // handed on already.
   [[nodiscard]] Task<Result<std::vector<std::string>>> forward(std::uint64_t id, std::string uri);
 
