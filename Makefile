@@ -18,7 +18,7 @@ test: setup demo-deps interop-deps ui-deps ## everything that must hold
 test-fast: setup ## the everyday part of it
 	@tools/run_tests.py fast
 
-test-night: setup demo-deps interop-deps ui-deps ## threads under ThreadSanitizer, simulations under AddressSanitizer: takes hours
+test-night: setup demo-deps interop-deps ui-deps ## threads under ThreadSanitizer, units and simulations under all of AddressSanitizer: takes hours
 	@tools/run_tests.py night
 
 interop-real: setup build demo-deps interop-deps ## beside servers of others as they are; writes build/interop.json

@@ -76,8 +76,8 @@ def wait(process, limit):
     while time.monotonic() < until:
         try:
             ended, status, usage = os.wait4(process.pid, os.WNOHANG)
-        except ChildProcessError:  # somebody else, who ends all, has waited for it
-            return process.wait() is not None
+        except ChildProcessError:  # whoever ends all has waited for it
+            return True
         if ended:
             process.returncode = os.waitstatus_to_exitcode(status)
             spent.cpu = getattr(spent, "cpu", 0) + usage.ru_utime + usage.ru_stime

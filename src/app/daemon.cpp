@@ -18,7 +18,6 @@
 #include "instances/tag_tokens.hpp"
 #include "machine/checks.hpp"
 #include "machine/listening.hpp"
-#include "machine/long_start.hpp"
 #include "machine/processes.hpp"
 #include "machine/systemd.hpp"
 #include "server/http_server_options.hpp"
@@ -31,7 +30,6 @@ namespace {
 
 constexpr Duration kOwnOriginTimeout = std::chrono::seconds(10);
 constexpr Duration kDnsTimeout = std::chrono::seconds(10);
-constexpr Duration kUpgradeEvery = std::chrono::seconds(10);
 constexpr Duration kCopyMax = std::chrono::hours(24);  // of the former node's database
 constexpr const char* kDatabase = "tagring.db";
 constexpr const char* kCopy = "backup.db";  // until who asked for it takes it
@@ -212,29 +210,6 @@ Task<Result<void>> Daemon::say_where_core_is() {
   co_return co_await stores_->meta.set(kCoreName, inside_ ? inside_->text() : "");
 }
 
-// An upgrade on the way may take longer than systemd waits for a start.
-Result<void> Daemon::open_database() {
-  machine::LongStart long_start(machine::LongStart::of_process(!config_.postgres.empty()));
-  Instant told;
-  const auto tell = [&](const db::MigrationStep& step) {
-    if (step.of == db::kSchemaVersion) return;  // it is new
-    const std::string of_rows = step.total ? fmt::format(" of {}", *step.total) : "";
-    long_start.note(fmt::format("upgrading the database, step {} of {}, {}{} rows written", step.number,
-                                step.of, step.rows, of_rows));
-    const Instant now = clock_.now();
-    if (step.state == db::MigrationStep::State::kGoesOn && now - told < kUpgradeEvery) return;
-    told = now;
-    log_.info(step.state == db::MigrationStep::State::kDone ? "upgraded" : "upgrading",
-              {{"step", step.number},
-               {"of", step.of},
-               {"does", step.does},
-               {"rows_written", step.rows},
-               {"rows_to_write", step.total ? std::to_string(*step.total) : "unknown"}});
-  };
-  TRY(stores_, db::open_stores(database_watch_.options(config_.data / kDatabase), clock_, tell));
-  return {};
-}
-
 Task<Result<void>> Daemon::open() {
   std::error_code error;
   std::filesystem::create_directories(config_.data, error);
@@ -243,7 +218,7 @@ Task<Result<void>> Daemon::open() {
                    fmt::format("cannot create {}: {}", config_.data.string(), error.message()));
   CO_TRY_VOID(keep_private(config_.data));
   const bool has_file = std::filesystem::exists(config_.data / kDatabase, error);
-  CO_TRY_VOID(open_database());
+  CO_TRY(stores_, database_watch_.open(config_.data / kDatabase));
   // Not before nobody else has the database: a copy may be under way.
   for (const char* suffix : {"", ".part"})
     std::filesystem::remove(config_.data / (std::string(kCopy) + suffix), error);

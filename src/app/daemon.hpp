@@ -64,7 +64,6 @@ class Daemon final : public health::Machine {
  private:
   Task<Result<void>> serve();
   Task<Result<void>> open();
-  Result<void> open_database();
   Task<Result<std::filesystem::path>> keep_former();
   Task<Result<void>> take_name();
   Task<Result<crypto::PrivateKey>> key(bool has_file);

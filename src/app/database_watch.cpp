@@ -7,6 +7,8 @@
 
 #include "base/json.hpp"
 #include "cli/exit.hpp"
+#include "db/schema.hpp"
+#include "machine/long_start.hpp"
 #include "machine/systemd.hpp"
 #include "sql/meta.hpp"
 
@@ -17,6 +19,7 @@ constexpr Duration kBeatEvery = std::chrono::seconds(1);
 // After this a standby may have ended the session (sql/postgres_session.cpp).
 constexpr Duration kSilence = std::chrono::seconds(5);
 constexpr Duration kLease = std::chrono::seconds(10);
+constexpr Duration kUpgradeEvery = std::chrono::seconds(10);
 
 }  // namespace
 
@@ -27,6 +30,28 @@ sql::DatabaseOptions DatabaseWatch::options(std::filesystem::path file) {
   options.on_trouble = [this](const Error* trouble) { note_trouble(trouble); };
   if (config_.standby) options.standing_by = [this](const std::string& whom) { stand_by(whom); };
   return options;
+}
+
+// An upgrade on the way may take longer than systemd waits for a start.
+Result<std::unique_ptr<db::Stores>> DatabaseWatch::open(std::filesystem::path file) {
+  machine::LongStart long_start(machine::LongStart::of_process(!config_.postgres.empty()));
+  Instant told;
+  const auto tell = [&](const db::MigrationStep& step) {
+    if (step.of == db::kSchemaVersion) return;  // it is new
+    const std::string of_rows = step.total ? fmt::format(" of {}", *step.total) : "";
+    long_start.note(fmt::format("upgrading the database, step {} of {}, {}{} rows written", step.number,
+                                step.of, step.rows, of_rows));
+    const Instant now = clock_.now();
+    if (step.state == db::MigrationStep::State::kGoesOn && now - told < kUpgradeEvery) return;
+    told = now;
+    log_.info(step.state == db::MigrationStep::State::kDone ? "upgraded" : "upgrading",
+              {{"step", step.number},
+               {"of", step.of},
+               {"does", step.does},
+               {"rows_written", step.rows},
+               {"rows_to_write", step.total ? std::to_string(*step.total) : "unknown"}});
+  };
+  return db::open_stores(options(std::move(file)), clock_, tell);
 }
 
 // On the thread of the jobs.

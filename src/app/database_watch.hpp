@@ -1,16 +1,19 @@
-// What the program does about its database beyond using it: says when it cannot be written, stands by while
+// What the program does about its database beyond using it: says how far an upgrade is, and when it cannot be
+// written, stands by while
 // another process has it, and lets such a one see that this one is alive (docs/postgresql.md, "Two
 // machines").
 #pragma once
 
 #include <atomic>
 #include <filesystem>
+#include <memory>
 #include <string>
 
 #include "base/log.hpp"
 #include "base/task.hpp"
 #include "base/time.hpp"
 #include "config/config.hpp"
+#include "db/stores.hpp"
 #include "sql/database.hpp"
 
 namespace tagring::app {
@@ -21,8 +24,10 @@ class DatabaseWatch {
   DatabaseWatch(const config::Config& config, bool json, Clock& clock, Log& log)
       : config_(config), json_(json), clock_(clock), log_(log) {}
 
-  // Of the configuration, told to this object, which must outlive the database. `file`: of SQLite.
-  [[nodiscard]] sql::DatabaseOptions options(std::filesystem::path file);
+  // That of the configuration, with the tables of this version, told to this object, which must outlive it.
+  // Waits for as long as another process has it (standby), and says how far an upgrade is. `file`: of SQLite.
+  // Errors as db::open_stores.
+  [[nodiscard]] Result<std::unique_ptr<db::Stores>> open(std::filesystem::path file);
 
   // On PostgreSQL, until it is cancelled: a short transaction each second, through the caller's loop and the
   // thread of the jobs, so that the session is silent if one of them hangs, and a lost one is made again at
@@ -35,6 +40,7 @@ class DatabaseWatch {
   [[nodiscard]] bool has_stood_by() const { return !whom_.empty(); }
 
  private:
+  [[nodiscard]] sql::DatabaseOptions options(std::filesystem::path file);
   void note_trouble(const Error* trouble);
   void stand_by(const std::string& whom);
   [[noreturn]] void end(const Error& because) const;

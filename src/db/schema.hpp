@@ -1,4 +1,4 @@
-// The tables, and how a database of an older version becomes one of this version.
+// How a database of an older version becomes one of this version, by the steps of migrations/migrations.hpp.
 #pragma once
 
 #include <functional>
@@ -6,11 +6,12 @@
 #include <string_view>
 
 #include "base/result.hpp"
+#include "migrations/migrations.hpp"
 #include "sql/database.hpp"
 
 namespace tagring::db {
 
-inline constexpr int kSchemaVersion = 21;
+inline constexpr int kSchemaVersion = migrations::kCount;
 // No database on PostgreSQL is older: up to this one, tables have no rows there.
 inline constexpr int kFirstOnPostgres = 13;
 

@@ -122,6 +122,7 @@ class AnnouncementSender {
     std::optional<std::string> collection;
   };
   [[nodiscard]] Speaker announcer(Via via, const Tag& tag) const;
+  // The Announce or its Undo, in one delivery.
   [[nodiscard]] Task<ToldPeople> send_as(Speaker by, Via via, std::string inbox,
                                          Announcements::value_type item);
 

@@ -67,6 +67,7 @@ class Reports {
     [[nodiscard]] bool is_person() const { return uri == actor.id; }
   };
   [[nodiscard]] Task<Result<Named>> look_up(std::string uri);
+  // Of those that can be told of; else as forward().
   [[nodiscard]] Task<Result<std::vector<std::string>>> tell_of_all(std::uint64_t id,
                                                                    std::vector<std::string> uris,
                                                                    std::string comment);

@@ -307,6 +307,10 @@ class Client(unittest.TestCase):
             self.assertNotIn(other, shown)
             self.assertEqual(json.loads(self.run_it("followers-check", "--server", "social.example", "--json", code=code))["problems"], problems)
         self.assertEqual(self.server.asked[:2], [("/followers/check", {"server": "social.example", "tag": "cats"}), ("/followers/check", {"server": "social.example"})])
+        self.server.answers = {"/followers/check": {**report, "problems": [], "unknown": True}}
+        shown = self.run_it("followers-check", "--server", "social.example")
+        self.assertIn("whether the two sides agree is not known", shown)
+        self.assertNotIn(well, shown)
 
     def test_a_check_of_followers_shows_a_header_that_was_not_about_the_list(self):
         actor = "https://far.example/users/ann"

@@ -30,7 +30,7 @@ def check(what, ok, detail=""):
 
 def migrations():
     """SQL, by version, as it was released."""
-    source = (ROOT / "src" / "db" / "schema.cpp").read_text()
+    source = (ROOT / "src" / "migrations" / "migrations.cpp").read_text()
     return {int(number): script for number, script in re.findall(r'kVersion(\d+) = R"sql\((.*?)\)sql"', source, re.S)}
 
 
