@@ -15,10 +15,10 @@ run: setup-run demo-deps ## a network of real nodes on this machine (ONCE=1: una
 test: setup demo-deps interop-deps ui-deps ## everything that must hold
 	@tools/run_tests.py all
 
-test-fast: setup ## the everyday part of it
+test-fast: setup ## the units: what a change wants to know first
 	@tools/run_tests.py fast
 
-test-night: setup demo-deps interop-deps ui-deps ## threads under ThreadSanitizer, units and simulations under all of AddressSanitizer: takes hours
+test-night: setup demo-deps interop-deps ui-deps ## units under ThreadSanitizer; units and simulations under AddressSanitizer and UBSan: takes hours
 	@tools/run_tests.py night
 
 interop-real: setup build demo-deps interop-deps ## beside servers of others as they are; writes build/interop.json

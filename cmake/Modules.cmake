@@ -14,12 +14,13 @@ function(tagring_module name)
   endif()
 endfunction()
 
-# tagring_test(<folder> LINK <targets…> [APART <names…>] [LONG]): one GoogleTest binary of tests/<folder>/*_test.cpp and its
+# tagring_test(<folder> LINK <targets…> [APART <names…>] [READS | LONG]): one GoogleTest binary of tests/<folder>/*_test.cpp and its
 # helpers, compiled five at a time, since most of the time goes into the headers; each <name>_test.cpp that is APART, because
-# it uses names that others of the folder have too, is compiled alone. `make test` builds and runs it under the sanitizers; a
-# LONG one, which simulates for minutes, in the release build. Either can be built in both; CTest has what runs here.
+# it uses names that others of the folder have too, is compiled alone. `make test` runs it as the release build has it, but what
+# READS bytes of strangers under AddressSanitizer and UBSan. At night all are run under these, and under ThreadSanitizer all but
+# LONG ones, which simulate for minutes. CTest has all, with the labels "day" and "long".
 function(tagring_test name)
-  cmake_parse_arguments(arg "LONG" "" "LINK;APART" ${ARGN})
+  cmake_parse_arguments(arg "LONG;READS" "" "LINK;APART" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/${name}/*.cpp)
   if(NOT sources)
     return()
@@ -27,19 +28,29 @@ function(tagring_test name)
   add_executable(${name}_test ${sources})
   target_include_directories(${name}_test PRIVATE ${CMAKE_SOURCE_DIR} ${CMAKE_SOURCE_DIR}/tests)
   target_link_libraries(${name}_test PRIVATE ${arg_LINK} source_dir GTest::gtest GTest::gmock GTest::gtest_main ${TAGRING_ALLOCATOR})
-  tagring_reuse(${name}_test precompiled_test)
   set_target_properties(${name}_test PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests UNITY_BUILD_BATCH_SIZE 5)
   foreach(file ${arg_APART})
     set_source_files_properties(${CMAKE_SOURCE_DIR}/tests/${name}/${file}_test.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   endforeach()
-  if(TAGRING_SANITIZERS)
+  add_test(NAME ${name} COMMAND ${name}_test)
+  add_dependencies(all_tests ${name}_test)
+  if(arg_LONG)
+    tagring_reuse(${name}_test precompiled)
+    set(labels long)
+  else()
     # What takes time is in the modules; the tests themselves only take time to compile.
-    target_compile_options(${name}_test PRIVATE -O0)
+    tagring_reuse(${name}_test precompiled_test)
+    target_compile_options(${name}_test PRIVATE -O0 -g0)
   endif()
-  if((arg_LONG AND NOT TAGRING_SANITIZERS) OR (TAGRING_SANITIZERS AND NOT arg_LONG))
-    add_test(NAME ${name} COMMAND ${name}_test)
-    add_dependencies(all_tests ${name}_test)
+  if((TAGRING_SANITIZERS MATCHES address AND arg_READS) OR NOT (TAGRING_SANITIZERS OR arg_READS))
+    list(APPEND labels day)
+    if(arg_LONG)
+      add_dependencies(day_tests ${name}_test)
+    else()
+      add_dependencies(fast_tests ${name}_test)
+    endif()
   endif()
+  set_tests_properties(${name} PROPERTIES LABELS "${labels}")
 endfunction()
 
 # tagring_embeds(<source> <files…>): the source has these files in it by #embed. Neither the compiler's list of what a

@@ -43,7 +43,5 @@ tagring_precompile(precompiled)
 if(TAGRING_TESTS)
   find_package(GTest REQUIRED)
   tagring_precompile(precompiled_test LINK GTest::gtest GTest::gmock HEADERS <gmock/gmock.h> <gtest/gtest.h>)
-  if(TAGRING_SANITIZERS)
-    target_compile_options(precompiled_test PRIVATE -O0)  # as the tests
-  endif()
+  target_compile_options(precompiled_test PRIVATE -O0 -g0)  # as the tests
 endif()

