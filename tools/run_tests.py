@@ -34,7 +34,7 @@ SHARDS = {"node": 4, "sim": 6, "db": 2}  # for what takes long
 WAITING_UNITS = {"db", "net"}  # for disks, databases and limits of time
 HEARTBEAT = 30  # seconds
 LOOK = 10  # seconds
-WORLD_SUITES, WORLDS = 4, 15
+WORLD_SUITES, WORLDS = 4, 6
 SEEDED = {"cluster/standby_test", "cluster/fronts_test"}  # take --seed
 RINGS, RING_TESTS = 5, "RingChurn.Keeps*:RingFaults.*"  # those that take TAGRING_SEED
 
@@ -138,16 +138,16 @@ def unit_names(preset, *which):
 
 
 def day_units(preset, wanted, *which):
-    return list(unit_suites(preset, wanted, unit_names(preset, "-L", "day", *which)))
+    return list(unit_suites(preset, wanted, unit_names(preset, "-L", "day", *which), environment={"TAGRING_DRAW": str(fresh_seed())}))
 
 
-def unit_suites(preset, wanted, names, **options):
+def unit_suites(preset, wanted, names, environment=None, **options):
     for name in sorted(names, key=lambda name: -SHARDS.get(name, 0)):
         binary = ROOT / "build" / preset / "tests" / f"{name}_test"
         shards = SHARDS.get(name, 1)
         for shard in range(shards):
             part = f" {shard + 1}/{shards}" if shards > 1 else ""
-            share = {"GTEST_TOTAL_SHARDS": str(shards), "GTEST_SHARD_INDEX": str(shard)}
+            share = {"GTEST_TOTAL_SHARDS": str(shards), "GTEST_SHARD_INDEX": str(shard), **(environment or {})}
             yield Suite(f"{name}{wanted}{part}", lambda limit, binary=binary, share=share: gtest(binary, limit, **share), preset,
                         name in WAITING_UNITS, **options)
 

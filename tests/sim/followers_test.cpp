@@ -123,7 +123,7 @@ TEST(FollowersInTheWorld, AgreeWhenNothingGoesWrong) {
 
 // Every owner has forgotten half of what its subscribers follow, and believes in follows that were undone.
 TEST(FollowersInTheWorld, OneOrdinaryPostRepairsWhatOwnersLostAndWhatTheyKept) {
-  for (const std::uint64_t seed : {11, 12, 13}) {
+  for (const std::uint64_t seed : drawn({11, 12, 13})) {
     SCOPED_TRACE(seed);
     Repair run(seed);
     const std::uint64_t in_peace = run.post();
@@ -203,7 +203,7 @@ TEST(FollowersInTheWorld, WhoIsHeardToDifferIsLookedAt) {
 
 // The same while messages are lost.
 TEST(FollowersInTheWorld, AreRepairedAlsoOverABadNetwork) {
-  for (const std::uint64_t seed : {21, 22, 23}) {
+  for (const std::uint64_t seed : drawn({21, 22, 23})) {
     SCOPED_TRACE(seed);
     Repair run(seed, /*replicas=*/2);
     run.world.faults.loss = 0.02;

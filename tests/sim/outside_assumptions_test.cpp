@@ -210,7 +210,7 @@ TEST(OutsideAssumptions, ADiskFailsWhenOwnersChange) {
 
 // Three at once, of four copies of a history and two of a relay's followers.
 TEST(OutsideAssumptions, DisksAreLost) {
-  for (const std::uint64_t seed : {5, 6, 7}) {
+  for (const std::uint64_t seed : drawn({5, 6, 7})) {
     constexpr std::size_t kNodes = 12;
     WorldOptions options;
     options.reconcile = std::chrono::minutes(1);
@@ -237,7 +237,7 @@ TEST(OutsideAssumptions, DisksAreLost) {
 // Posts were made, removed and subscribed since; what the backup owes is owed no more. A subscriber has lost
 // its record of what it was sent since, and is not sent it again: its people have seen it.
 TEST(OutsideAssumptions, DisksAreReplacedByAnOldBackup) {
-  for (const std::uint64_t seed : {8, 9, 10}) {
+  for (const std::uint64_t seed : drawn({8, 9, 10})) {
     constexpr std::size_t kNodes = 12;
     WorldOptions options;
     options.reconcile = std::chrono::minutes(1);

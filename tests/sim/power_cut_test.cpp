@@ -140,21 +140,23 @@ bool comes_back_despite_liar(std::uint64_t seed, bool seeks_too) {
 }
 
 TEST(AfterAPowerCut, SixtyNodesAreOneRingWithinAMinute) {
-  for (const std::uint64_t seed : {101, 102, 103, 104}) EXPECT_TRUE(comes_back(seed, 60)) << "seed " << seed;
+  for (const std::uint64_t seed : drawn({101, 102, 103, 104}))
+    EXPECT_TRUE(comes_back(seed, 60)) << "seed " << seed;
 }
 
 TEST(AfterAPowerCut, AHundredAndFortyNodesAreOneRingWithinAMinute) {
-  for (const std::uint64_t seed : {201, 202}) EXPECT_TRUE(comes_back(seed, 140)) << "seed " << seed;
+  for (const std::uint64_t seed : drawn({201, 202})) EXPECT_TRUE(comes_back(seed, 140)) << "seed " << seed;
 }
 
 TEST(AfterAPowerCut, NobodyWaitsForTheFirstThatHasLostItsDisk) { EXPECT_TRUE(comes_back(301, 60, true)); }
 
 TEST(AfterAPowerCut, OneThatAnswersAndLetsNobodyInKeepsNobodyFromTheOthersForLong) {
-  for (const std::uint64_t seed : {401, 402}) EXPECT_TRUE(comes_back_despite_liar(seed, false)) << seed;
+  for (const std::uint64_t seed : drawn({401, 402}))
+    EXPECT_TRUE(comes_back_despite_liar(seed, false)) << seed;
 }
 
 TEST(AfterAPowerCut, NorDoesOneThatSaysToLookForTheRingAsWell) {
-  for (const std::uint64_t seed : {403, 404}) EXPECT_TRUE(comes_back_despite_liar(seed, true)) << seed;
+  for (const std::uint64_t seed : drawn({403, 404})) EXPECT_TRUE(comes_back_despite_liar(seed, true)) << seed;
 }
 
 TEST(Bootstrap, AFounderWhoseClockIsYearsAheadStillKnowsItsNetwork) {

@@ -131,7 +131,7 @@ unsigned survive(std::uint64_t seed, const Crowd& crowd) {
 }
 
 TEST(RelaySets, GrowUnderLoadAndShrinkAgainAndNothingAcknowledgedIsLost) {
-  for (const std::uint64_t seed : {1, 2}) EXPECT_GE(survive(seed, Crowd{}), 8U) << "seed " << seed;
+  for (const std::uint64_t seed : drawn({1, 2})) EXPECT_GE(survive(seed, Crowd{}), 8U) << "seed " << seed;
 }
 
 TEST(RelaySets, OfNetworksWithOneRelayAtRestGrowToo) {
@@ -158,7 +158,7 @@ TEST(RelaySets, LoseNothingWhenMachinesCrashAndMessagesGetLostWhileTheyChange) {
   Crowd crowd;
   crowd.loss = 0.01;
   crowd.crashes = true;
-  for (const std::uint64_t seed : {10, 11}) EXPECT_GE(survive(seed, crowd), 4U) << "seed " << seed;
+  for (const std::uint64_t seed : drawn({10, 11})) EXPECT_GE(survive(seed, crowd), 4U) << "seed " << seed;
 }
 
 }  // namespace
