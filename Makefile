@@ -37,7 +37,7 @@ versions: setup build demo-deps ## upgrade a ring of the commit before (COMMIT=H
 
 mutants: setup ## deliberate bugs of the node, each of which its test must find
 	@tools/build.py release sim_test
-	@tools/build.py debug all_tests
+	@tools/build.py debug unit_tests
 	@python3 tests/mutants/node.py
 
 build: setup-build ## the release binary: build/release/tagring
