@@ -373,6 +373,12 @@ Result<void> check(Config& config) {
   for (const std::string& origin : config.bootstrap) {
     TRY_VOID(check_origin("ring.bootstrap", origin));
   }
+  const auto is_own = [&](const std::string& origin) { return origin == config.origin(); };
+  if (!config.create && config.bootstrap_srv.empty() && std::ranges::all_of(config.bootstrap, is_own)) {
+    return bad("ring.bootstrap",
+               "names only this node: name others to join through, or a domain in bootstrap_srv, or set "
+               "create = true to start a network");
+  }
   if (!config.moved_from.empty()) {
     TRY_VOID(check_origin("node.moved_from", config.moved_from));
   }

@@ -40,7 +40,7 @@ std::int64_t to_seconds(WallTime time) {
 AddressBook::AddressBook(std::string_view saved, WallTime now) {
   const auto list = json::parse(saved);
   if (!list) return;
-  WallTime newest{};
+  std::vector<WallTime> answers;
   json::for_each(&*list, [&](const json::value& element) {
     if (!element.is_object() || nodes_.size() >= kNodesMax) return;
     const json::object& item = element.get_object();
@@ -51,10 +51,14 @@ AddressBook::AddressBook(std::string_view saved, WallTime now) {
     if (!url || !address) return;
     const WallTime met{std::chrono::seconds(json::get_int(item, "met").value_or(to_seconds(answered)))};
     nodes_[origin] = Node{url->host, *address, met, answered, {}};
-    newest = std::max(newest, answered);
+    answers.push_back(answered);
   });
-  // A clock may be years ahead until somebody sets it, and a node off for a year has not asked.
-  const WallTime reference = std::min(newest, now);
+  if (answers.empty()) return;
+  // A node off for a year has not asked. A clock may be years ahead at some starts, until somebody sets it: a
+  // quarter of the answers may have come under it.
+  const auto late = answers.end() - 1 - std::ssize(answers) / 4;
+  std::ranges::nth_element(answers, late);
+  const WallTime reference = std::min(*late, now);
   std::erase_if(nodes_, [&](const auto& node) { return reference - node.second.answered > kRemembered; });
 }
 

@@ -25,7 +25,7 @@ class AddressBook {
  public:
   static constexpr std::size_t kNodesMax = 512;
   static constexpr std::size_t kNeighboursMax = 8;
-  static constexpr std::chrono::days kRemembered{365};  // without an answer, while others gave one
+  static constexpr std::chrono::days kRemembered{365};  // without an answer, while a quarter of all gave one
   static constexpr std::chrono::days kSilent{7};        // then it makes room first, however long it is known
 
   // `saved`: what text() gave at a former start; what cannot be read of it is left out.

@@ -364,6 +364,10 @@ Task<ring::Membership::Found> RingService::find_bootstrap(Ring ring) {
                     std::back_inserter(origins));
   const std::string own = options_.contacts.empty() ? std::string() : options_.contacts.front().origin();
   search.asked.insert(own);
+  const bool is_all = search.configured.size() == 1 && search.configured.contains(own);
+  note_outcome(
+      own, is_all ? Result<Announced>(fail(ErrorCode::kInvalid, "is this node itself, and no other is named"))
+                  : Announced());
   co_await ask_all(&search, std::move(origins));
   std::vector<ring::Contact>& contacts = search.found.members;
   if (seeks && contacts.empty()) {

@@ -3,7 +3,9 @@
 //
 // Where it differs from the paper's figures 1 and 2, and why:
 //   - successor lists, copied whole at join and stabilise: one pointer breaks the ring at the first failure;
-//   - a pointer is adopted only from a peer that answered within the same operation;
+//   - a head, or a predecessor, is adopted only if it answered within the same operation, and what else a
+//   list names if it has
+//     answered ever, with that incarnation: one that has died since leaves the lists a member a round;
 //   - whoever has answered is there, whatever others name, so that a liar takes nobody's table: a list that
 //     is adopted drops nobody who answers, and who joins stands behind the closest that does (join.cpp);
 //   - rectify (the paper's notify) pings the old predecessor before it keeps it;

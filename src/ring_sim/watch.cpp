@@ -46,7 +46,7 @@ Principals RingWatch::settled(const Since& since, Instant now) const {
 void RingWatch::after_event(OwnerId owner, const ring::Membership* membership, Instant now,
                             const std::function<RingView()>& view) {
   if (broken_) return;
-  bool changed = std::exchange(crashed_, false);
+  bool changed = std::exchange(looks_, false);
   if (membership != nullptr) {
     std::uint64_t& known = pointers_[owner];
     const std::uint64_t hash = hash_of_pointers(*membership);
@@ -73,6 +73,7 @@ void RingWatch::after_event(OwnerId owner, const ring::Membership* membership, I
 
 void RingWatch::set_inside(bool inside) {
   inside_ = inside;
+  looks_ = inside;
   principal_since_.clear();
   announced_since_.clear();
   enough_ = false;

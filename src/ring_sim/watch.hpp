@@ -21,7 +21,7 @@ class RingWatch {
   RingWatch(std::size_t successors, Duration operation) : successors_(successors), operation_(operation) {}
 
   // Whether what happens from now on is inside the operating assumptions; true at first. After a time
-  // outside, the ring has to be at rest.
+  // outside, the ring has to be at rest: it is looked at after the next event.
   void set_inside(bool inside);
 
   // Looks at the ring after every n-th event that changed a pointer; 1 or more.
@@ -32,7 +32,7 @@ class RingWatch {
   void after_event(OwnerId owner, const ring::Membership* membership, Instant now,
                    const std::function<RingView()>& view);
   // Somebody has crashed: look at the ring after the next event.
-  void note_crash() { crashed_ = true; }
+  void note_crash() { looks_ = true; }
 
   // Without `gone`, everybody still has a live successor, and more principals remain than a list has entries.
   [[nodiscard]] bool may_crash(RingView view, const std::vector<RingId>& gone, Instant now) const;
@@ -57,7 +57,7 @@ class RingWatch {
   std::uint64_t checks_ = 0;
   std::uint64_t changes_ = 0;
   std::uint64_t check_every_ = 1;
-  bool crashed_ = false;
+  bool looks_ = false;  // whatever changes
   bool inside_ = true;
   bool enough_ = false;  // principals, once
 };

@@ -68,7 +68,7 @@ class Swarm {
     world_.set_inside(true);
     for (int n = 0; n < 3; ++n) subscribe(rng_.below(plan_.nodes), rng_.below(kTags.size()));
     people_.come(plan_.people);
-    if (!rest()) return "with subscriptions: " + world_.unrest();
+    if (!rest()) return "with subscriptions: " + unrest();
     world_.set_inside(plan_.calm);
     world_.faults.loss = plan_.loss;
     world_.faults.duplicates = plan_.duplicates;
@@ -87,10 +87,10 @@ class Swarm {
     }
     if (options_.sabotage == Sabotage::kAbort) TR_ASSERT(!"asked for");
     heal();
-    if (!rest()) return "after the faults: " + world_.unrest();
+    if (!rest()) return "after the faults: " + unrest();
     // What nodes remember of the ring is a minute old at most; then come renewals, and last hand-overs.
     world_.loop.run_for(std::chrono::minutes(2));
-    if (!rest()) return "two minutes later: " + world_.unrest();
+    if (!rest()) return "two minutes later: " + unrest();
     if (!plan_.calm) world_.set_inside(true);
     if (plan_.deliveries == 0) {
       checks_.note_rest();
@@ -99,7 +99,7 @@ class Swarm {
     }
     for (const std::string& tag : kTags) world_.publish(rng_.below(plan_.nodes), {tag});
     people_.publish();
-    if (!rest()) return "with new posts: " + world_.unrest();
+    if (!rest()) return "with new posts: " + unrest();
     if (options_.sabotage == Sabotage::kLosePost) lose(world_.posts().back());
     if (std::string wrong = checks_.at_rest(patience()); !wrong.empty()) return wrong;
     if (std::string wrong = stay(); !wrong.empty()) return wrong;
@@ -123,7 +123,7 @@ class Swarm {
     if (!world_.run_until(patience(), [&] { return world_.relays() <= plan_.world.relay_replicas; }))
       return fmt::format("there are still {} relays of a hashtag", world_.relays());
     world_.loop.run_for(std::chrono::minutes(12));
-    return rest() ? "" : "with fewer relays: " + world_.unrest();
+    return rest() ? "" : "with fewer relays: " + unrest();
   }
 
   // From all disks.
@@ -367,7 +367,11 @@ class Swarm {
   // Relays that bear little take longer, however many they are.
   [[nodiscard]] Duration patience() const { return plan_.deliveries > 0 ? kRest * 3 : kRest; }
   bool rest() {
-    return world_.run_until(patience(), [&] { return world_.is_quiet(); });
+    return world_.run_until(patience(), [&] { return world_.is_quiet() && world_.unideal().empty(); });
+  }
+  std::string unrest() {
+    std::string what = world_.unrest();
+    return what.empty() ? world_.unideal() : what;
   }
 
   struct Copy {

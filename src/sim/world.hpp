@@ -129,6 +129,8 @@ class World {
   [[nodiscard]] std::string unsettled() { return unsettled(up()); }
   // The same of these nodes only.
   [[nodiscard]] std::string unsettled(const std::vector<std::size_t>& among);
+  // Which ring has pointers that are not yet what they stay when nothing happens any more; empty if none has.
+  [[nodiscard]] std::string unideal() const;
   [[nodiscard]] std::string unrest();
   // The most relays of any hashtag, as far as any node knows; not fewer than there are at rest.
   [[nodiscard]] unsigned relays();

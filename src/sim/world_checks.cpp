@@ -98,6 +98,14 @@ std::string World::unsettled(const std::vector<std::size_t>& among) {
   return {};
 }
 
+std::string World::unideal() const {
+  for (const Ring ring : {Ring::kRelay, Ring::kStorage}) {
+    if (!ring_sim::is_ideal(view(ring), ring::Tuning{}.successors))
+      return fmt::format("the {} ring has pointers that do not stay", ring::to_string(ring));
+  }
+  return {};
+}
+
 std::string World::unrest() {
   if (std::string reason = unsettled(); !reason.empty()) return reason;
   for (const std::size_t i : up()) {

@@ -181,11 +181,15 @@ void Subscriptions::renew_in(Duration wait) {
 
 void Subscriptions::note_sighting(const ring::Contact& relay) {
   Sighting& last = seen_[relay.id];
-  if (last.incarnation != 0 && relay.incarnation > last.incarnation) {
-    restarted_.emplace(relay.origin(), last.at - kSinceMargin);
-    pauses_.forget(relay.origin());
+  if (relay.incarnation != last.incarnation && relay.incarnation != last.former) {
+    // One that has lost its disk, and whose clock was ahead, comes back with a smaller one.
+    if (last.incarnation != 0) {
+      restarted_.emplace(relay.origin(), last.at - kSinceMargin);
+      pauses_.forget(relay.origin());
+    }
+    last.former = std::exchange(last.incarnation, relay.incarnation);
   }
-  last = {std::max(last.incarnation, relay.incarnation), clock_.wall_now()};
+  last.at = clock_.wall_now();
 }
 
 // Wanted tags are to be followed where they are owned now, and nothing else. An owner that has started anew

@@ -90,6 +90,7 @@ class Subscriptions {
   };
   struct Sighting {
     std::uint64_t incarnation = 0;
+    std::uint64_t former = 0;  // somebody may still name that one
     WallTime at;
   };
   // What the owner took before it knew us.

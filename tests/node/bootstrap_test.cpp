@@ -98,6 +98,16 @@ TEST_F(Bootstrap, CallsTheContactsOfAHostFromTheDnsAndChecksTheirIds) {
   EXPECT_TRUE(internet.sent_to(lie.origin() + std::string(overlay::RingService::kPath)).empty());
 }
 
+TEST_F(Bootstrap, SaysThatADomainNamesNobodyButTheNodeItself) {
+  configured.bootstrap_srv = {"home.example"};
+  finder.hosts["_tagring._tcp.home.example"] = {{"tags.home.example", 443}};
+  start(configured);
+  settle();
+  const json::object reasons = *json::get_object(node->status(), "bootstrap_failed");
+  EXPECT_EQ(json::get_string(reasons, "https://tags.home.example"),
+            "is this node itself, and no other is named");
+}
+
 TEST_F(Bootstrap, SaysWhyAnOriginDoesNotLeadIntoTheNetwork) {
   configured.bootstrap = {"https://tags.gone.example", "https://tags.peer.example"};
   announce("tags.peer.example", contact_at("tags.peer.example", "peer.example"),

@@ -371,6 +371,10 @@ INSTANTIATE_TEST_SUITE_P(
                  "listens; or set network.allow_private_addresses for a network of your own"},
         BadValue{"listen", "certificate", "", "listen.certificate: " + kPair},
         BadValue{"listen", "key", "", "listen.certificate: " + kPair},
+        BadValue{"ring", "bootstrap", "[\"https://tags.example.org\"]",
+                 "ring.bootstrap: names only this node: name others to join through, or a domain in "
+                 "bootstrap_srv, or set create = "
+                 "true to start a network"},
         BadValue{"ring", "bootstrap", "",
                  "ring.bootstrap: is empty: name nodes to join through, or a domain in bootstrap_srv, or set "
                  "create = "

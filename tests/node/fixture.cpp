@@ -144,6 +144,7 @@ void NodeTest::prepare(config::Config config) {
   Environment environment{clock, loop.executor(kOwner), internet,           workers, stores_of(*stores), log,
                           42,    read_tokens,           read_followed_tags, services};
   environment.machine = machine;
+  environment.budget = budget;
   environment.ahead.saved = run(stores->meta.get("signed_ahead")).value();
   environment.ahead.save = [this](std::string ahead) {
     return stores->meta.set("signed_ahead", std::move(ahead));

@@ -125,6 +125,7 @@ class NodeTest : public testing::Test {
   instances::ReadFollowedTags read_followed_tags;
   ServiceFinder* services = nullptr;
   health::Machine* machine = nullptr;
+  budget::Manager* budget = nullptr;
   Duration database_pause = Duration::zero();  // that a caller waits for the database
   std::unique_ptr<db::Stores> stores;
   std::unique_ptr<Node> node;

@@ -5,6 +5,7 @@
 #include "handover/comparison.hpp"
 #include "handover/transfer.hpp"
 #include "node/fixture.hpp"
+#include "node/peer_fixture.hpp"
 #include "ring/codec.hpp"
 #include "tests/tag_literal.hpp"
 
@@ -202,6 +203,20 @@ TEST_F(RingCalls, WhoSpeaksForItselfIsCalledWhateverOthersHaveSaid) {
   EXPECT_THAT(internet.sent_to(peer.origin() + std::string(overlay::RingService::kPath)), SizeIs(2));
 }
 
+TEST_F(RingCalls, ASuccessorThatAnotherNamesIsNotCalled) {
+  const ring::Contact peer = honest_contact();
+  envelope.request.body = ring::Nudge{peer};
+  const auto calls_after_nudge_from = [&](const char* address) {
+    HttpRequest nudge = request(encode(envelope));
+    nudge.peer = *IpAddress::parse(address);
+    EXPECT_EQ(ask(std::move(nudge)).status, 200);
+    settle(std::chrono::milliseconds(500));
+    return internet.sent_to(peer.origin() + std::string(overlay::RingService::kPath)).size();
+  };
+  EXPECT_EQ(calls_after_nudge_from("2001:db8:7::1"), 0U);
+  EXPECT_GE(calls_after_nudge_from("2001:db8:2::99"), 1U);
+}
+
 TEST_F(RingCalls, WhoDoesNotAnswerIsNotCalledForEachWhoNamesThem) {
   ring::Contact peer = honest_contact();
   const auto notify = [&] {
@@ -217,6 +232,41 @@ TEST_F(RingCalls, WhoDoesNotAnswerIsNotCalledForEachWhoNamesThem) {
   settle(ring::Vserver::kSilentFor);
   notify();
   EXPECT_THAT(internet.sent_to(peer.origin() + std::string(overlay::RingService::kPath)), SizeIs(2));
+}
+
+class CallsOfANeighbour : public PeerTest {
+ protected:
+  CallsOfANeighbour() { join(near); }
+};
+
+TEST_F(CallsOfANeighbour, TheLoadOfKeysThatAreNotTheVserversIsNotTold) {
+  const RingId& own = self(Ring::kStorage).id;
+  EXPECT_EQ(call(Ring::kStorage, ring::GetLoad{{near.id, own}}).status, 200);
+  for (const Segment& foreign : {Segment{own, near.id}, Segment{own, own}}) {
+    const HttpResponse refused = call(Ring::kStorage, ring::GetLoad{foreign});
+    EXPECT_NE(refused.status, 200);
+    EXPECT_THAT(refused.body, HasSubstr("those keys are not this vserver's"));
+  }
+}
+
+TEST_F(CallsOfANeighbour, ANodeThatNobodyHasReachedForLongSaysSo) {
+  EXPECT_TRUE(node->rings().is_reached());
+  settle(std::chrono::minutes(11));
+  EXPECT_EQ(vserver(Ring::kRelay).successors().front(), near) << "which this node reaches";
+  EXPECT_FALSE(node->rings().is_reached());
+  EXPECT_EQ(call(Ring::kRelay, ring::Ping{}).status, 200);
+  EXPECT_TRUE(node->rings().is_reached());
+}
+
+TEST_F(CallsOfANeighbour, WhoIsNextOnTheRingsHasMoreThanAStranger) {
+  budget::Manager shared({}, clock);
+  budget = &shared;
+  start(config());
+  join(near);
+  EXPECT_TRUE(shared.who(near.address).known);
+  EXPECT_TRUE(shared.who(peer_host).known);
+  EXPECT_FALSE(shared.who(*IpAddress::parse("2001:db8:3::1")).known);
+  node.reset();
 }
 
 TEST_F(RingCalls, TakingOverFromSomebodyWhoIsNotOurPredecessorIsRefused) {

@@ -84,6 +84,16 @@ TEST(AddressBook, AClockThatIsWrongAtOneStartCostsNobodyTheirPlace) {
   }
 }
 
+TEST(AddressBook, AClockThatIsWrongAtTwoStartsCostsNobodyTheirPlaceEither) {
+  AddressBook book("", kNow);
+  for (std::size_t i = 0; i < 4; ++i) book.note(Ring::kRelay, node(i), kNow);
+  const WallTime wrong = kNow + std::chrono::days(3'650);
+  AddressBook first(book.text(), wrong);
+  first.note(Ring::kRelay, node(0), wrong);
+  const AddressBook second(first.text(), wrong);
+  EXPECT_THAT(all_of(AddressBook(second.text(), kNow)), SizeIs(4));
+}
+
 TEST(AddressBook, AnAnswerUnderAClockThatWasAheadIsWrittenAnew) {
   AddressBook book("", kNow);
   book.note(Ring::kRelay, node(1), kNow + std::chrono::days(100));

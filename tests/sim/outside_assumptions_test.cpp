@@ -127,6 +127,30 @@ TEST(OutsideAssumptions, HalfTheNetworkIsCutOffForAnHour) {
   expect_history(world, kTags, range(0, kNodes));
 }
 
+// Nobody is configured at the founder, and it is all that the others are configured to know. Alone, it founds
+// a second network.
+TEST(OutsideAssumptions, TheFounderStartsAgainWhileItIsCutOffFromAllOthersForHours) {
+  constexpr std::size_t kNodes = 6;
+  WorldOptions options;
+  options.configured_nodes = 1;
+  World world(12, options);
+  const std::vector<std::size_t> subscribers = {0, 2, 4};
+  begin(world, kNodes, subscribers);
+  world.partition({{0, 1}});
+  world.crash_node(0);
+  world.start_node(0);
+  ASSERT_TRUE(world.run_until(std::chrono::minutes(2), [&] { return world.unsettled({0}).empty(); }));
+  publish(world, range(0, kNodes), 12, std::chrono::minutes(10));
+  EXPECT_EQ(world.unsettled(range(1, kNodes)), "");
+  world.partition({});
+  EXPECT_TRUE(world.run_until(std::chrono::minutes(2), [&] { return world.is_settled(); }))
+      << world.unsettled();
+  publish(world, range(0, kNodes), kNodes);
+  expect_rest(world);
+  expect_feeds(world, subscribers);
+  expect_history(world, kTags, range(0, kNodes));
+}
+
 // By an hour and by a day, to and fro, at owners, publishers and subscribers, some of which start so.
 TEST(OutsideAssumptions, ClocksJump) {
   constexpr std::size_t kNodes = 12;
