@@ -5,6 +5,7 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <csignal>
 #include <fmt/core.h>
+#include <fstream>
 #include <sys/stat.h>
 #include <thread>
 
@@ -32,7 +33,8 @@ constexpr Duration kOwnOriginTimeout = std::chrono::seconds(10);
 constexpr Duration kDnsTimeout = std::chrono::seconds(10);
 constexpr Duration kCopyMax = std::chrono::hours(24);  // of the former node's database
 constexpr const char* kDatabase = "tagring.db";
-constexpr const char* kCopy = "backup.db";  // until who asked for it takes it
+constexpr const char* kInPostgres = "in-postgresql";  // there if the node's database is, or was
+constexpr const char* kCopy = "backup.db";            // until who asked for it takes it
 constexpr Duration kCopyKept = std::chrono::hours(1);
 constexpr std::size_t kControlBodyMax = 8U << 20U;  // the longest list of blocks, and room for escapes
 
@@ -74,10 +76,10 @@ Result<void> Daemon::run() {
 }
 
 Task<Result<void>> Daemon::serve() {
-  CO_TRY_VOID(doors_.check());
+  CO_TRY_VOID(doors_.check(/*shows_certificate=*/!inside_));
   CO_TRY_VOID(co_await open());
   tasks_.spawn("watchdog", please_watchdog(clock_));  // at once: a standby counts as started
-  // It may have stood by for months. A core shows it to nobody, and is not to stay away for it.
+  // It may have stood by for months.
   if (database_watch_.has_stood_by() && !inside_) {
     CO_TRY_VOID(doors_.check_certificate());
   }
@@ -85,7 +87,7 @@ Task<Result<void>> Daemon::serve() {
   CO_TRY_VOID(co_await node_->start());
   doors_.accept();
   say_ready();
-  tasks_.spawn("certificate", doors_.watch_certificate(log_, [this] { return look_again(); }));
+  if (!inside_) tasks_.spawn("certificate", doors_.watch_certificate(log_, [this] { return look_again(); }));
   co_await wait_for_the_end();
   static_cast<void>(std::signal(SIGHUP, SIG_IGN));  // or a reload that comes too late would kill
   co_await stop();
@@ -94,21 +96,38 @@ Task<Result<void>> Daemon::serve() {
 
 // --- start -------------------------------------------------------------------------------------------------
 
-// The node's own, made at the very first start.
+// The node's own, made at the very first start. Where PostgreSQL has it, that is noted beside it: a database
+// that is empty then is another one, or has not been restored yet, and a node that is made in it nobody would
+// know.
 Task<Result<crypto::PrivateKey>> Daemon::key(bool has_file) {
   CO_TRY(const std::optional<std::string> pem, co_await stores_->meta.get(kKeyName));
-  if (pem) co_return crypto::PrivateKey::from_pem(*pem);
-  // It would be another node, which nobody knows.
-  if (has_file && !config_.postgres.empty()) {
+  const std::filesystem::path note = config_.data / kInPostgres;
+  std::string noted;
+  std::ifstream(note) >> noted;
+  const bool is_missing = !pem && !config_.postgres.empty();
+  if (is_missing && has_file) {
     co_return fail(
         ErrorCode::kConflict,
         fmt::format("the database of database.postgres is new, and {0} is there: bring what is in it with "
                     "\"tagring migrate-database --from {0} --to …\", or move it away",
                     (config_.data / kDatabase).string()));
   }
-  crypto::PrivateKey made = crypto::PrivateKey::generate(crypto::KeyType::kRsa2048);
-  CO_TRY_VOID(co_await stores_->meta.set(kKeyName, made.pem()));
-  co_return made;
+  if (is_missing && noted == config_.origin()) {
+    co_return fail(ErrorCode::kConflict, fmt::format("the database of database.postgres has no node, and {} "
+                                                     "was in PostgreSQL: see that it leads where that "
+                                                     "was, or end restoring it (docs/postgresql.md); to "
+                                                     "begin as a new node, which nobody knows, remove {}",
+                                                     noted, note.string()));
+  }
+  std::optional<crypto::PrivateKey> own;
+  if (pem) {
+    CO_TRY(own, crypto::PrivateKey::from_pem(*pem));
+  } else {
+    own = crypto::PrivateKey::generate(crypto::KeyType::kRsa2048);
+    CO_TRY_VOID(co_await stores_->meta.set(kKeyName, own->pem()));
+  }
+  if (!config_.postgres.empty() && noted != config_.origin()) std::ofstream(note) << config_.origin() << '\n';
+  co_return *std::move(own);
 }
 
 // The former node's key and followers may be nowhere else, if this is no copy of its database. What is in
@@ -227,6 +246,8 @@ Task<Result<void>> Daemon::open() {
   CO_TRY(crypto::PrivateKey own_key, co_await key(has_file));
   CO_TRY(const std::uint64_t incarnation, co_await stores_->meta.next_incarnation(clock_));
   CO_TRY_VOID(co_await stores_->meta.set("origin", config_.origin()));  // whose a copy is (db/new_name.hpp)
+  CO_TRY(const bool asks_again, co_await stores_->database->write(db::ask_owners_after_loss));
+  if (asks_again) log_.warn("asks_owners_again", {{"because", "the database lacks what was committed last"}});
   CO_TRY(http_, net::BeastHttpClient::make(client_options(config_), pool_.get_executor(), resolver_));
   if (inside_) {
     CO_TRY(inside_http_, InsideClient::make(pool_.get_executor()));
@@ -337,7 +358,9 @@ Task<Result<json::object>> Daemon::reload() {
     co_return fail(
         ErrorCode::kInvalid,
         fresh.followers_conflict + "; followers.sync, which that turns off, changes with a restart only");
-  CO_TRY_VOID(doors_.take_certificate(fresh));
+  if (!inside_) {
+    CO_TRY_VOID(doors_.take_certificate(fresh));
+  }
   doors_.trust(fresh.trusted_proxies);
   log_.set_least(fresh.log_level);
   config_.certificate = fresh.certificate;

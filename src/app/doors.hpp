@@ -35,7 +35,8 @@ class Doors {
 
   // Before anything is touched: with a wrong certificate nobody would ever speak to this node, and a socket
   // that systemd has for another port than that of the configuration would be served for nobody.
-  [[nodiscard]] Result<void> check();
+  // `shows_certificate`: a core shows it to nobody, and does not stay away for it.
+  [[nodiscard]] Result<void> check(bool shows_certificate = true);
   [[nodiscard]] Result<void> check_certificate();
   // [listen]. Who comes from outside waits until accept().
   [[nodiscard]] Result<void> open_outside(const HttpHandler& handler);

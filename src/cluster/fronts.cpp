@@ -23,11 +23,19 @@ Fronts::Fronts(Options options, HttpClient& inside, const budget::Manager& budge
     : options_(std::move(options)), inside_(inside), budget_(budget), clock_(clock), log_(log) {
   const Result<json::value> saved = json::parse(options_.saved);
   if (!saved || !saved->is_array()) return;
-  for (const json::value& place : saved->get_array()) {
-    if (!place.is_string() || fronts_.size() >= kMost) continue;
-    Front& front = fronts_[std::string(place.get_string())];
-    front.heard = clock_.now();
+  for (const json::value& item : saved->get_array()) {
+    const std::string place(item.is_string()
+                                ? std::string_view(item.get_string())
+                                : json::text_of(item.is_object() ? item.get_object() : json::object(), "at"));
+    const auto since =
+        item.is_object() ? from_rfc3339(json::text_of(item.get_object(), "lost")) : std::nullopt;
+    const Duration lost_for =
+        since ? std::max(Duration::zero(), clock_.wall_now() - *since) : Duration::zero();
+    if (place.empty() || lost_for > kForgottenAfter || fronts_.size() >= kMost) continue;
+    Front& front = fronts_[place];
+    front.heard = clock_.now() - lost_for;
     front.is_lost = true;  // until it says that it is there
+    front.is_noted_lost = since.has_value();
   }
 }
 
@@ -175,6 +183,7 @@ Result<void> Fronts::take(const json::object& report) {
   const std::size_t forgotten = std::erase_if(
       fronts_, [this](const auto& front) { return clock_.now() - front.second.heard > kForgottenAfter; });
   if (forgotten > 0) is_saved_ = false;
+  note_lost();
   if (json::get_flag(report, "leaves")) {
     const auto known = fronts_.find(place);
     if (known == fronts_.end()) return {};
@@ -192,6 +201,7 @@ Result<void> Fronts::take(const json::object& report) {
   if (is_new || !is_there(front))
     log_.info("front_came", {{"at", place}, {"version", json::text_of(report, "version")}});
   front.heard = clock_.now();
+  if (std::exchange(front.is_noted_lost, false)) is_saved_ = false;
   front.failed_lately /= 2;
   front.is_lost = false;
   front.version = json::text_of(report, "version");
@@ -222,10 +232,24 @@ bool Fronts::has_room(const std::map<std::string, std::int64_t>& reasons, const 
   return reasons.size() < kReasonsMax || reasons.contains(reason);
 }
 
+// Since when it was not heard is known to the next core, too, so that restarts do not keep it for ever.
+void Fronts::note_lost() {
+  for (auto& [place, front] : fronts_) {
+    if (is_there(front) || std::exchange(front.is_noted_lost, true)) continue;
+    is_saved_ = false;
+  }
+}
+
 Task<void> Fronts::save() {
   if (std::exchange(is_saved_, true)) co_return;
   json::array places;
-  for (const auto& [place, front] : fronts_) places.emplace_back(place);
+  for (const auto& [place, front] : fronts_) {
+    if (front.is_noted_lost)
+      places.push_back(json::object{{"at", place},
+                                    {"lost", to_rfc3339(clock_.wall_now() - (clock_.now() - front.heard))}});
+    else
+      places.emplace_back(place);
+  }
   const Result<void> saved = co_await options_.save(json::serialize(places));
   if (!saved) is_saved_ = false;  // the next one that is heard sees to it
 }

@@ -71,7 +71,8 @@ class Fronts final : public federation::Couriers {
   static constexpr Duration kRefusalsEvery = std::chrono::minutes(1);  // in the log
   struct Front {
     Instant heard;
-    bool is_lost = false;  // in the middle of a call, since it was heard
+    bool is_lost = false;        // in the middle of a call, since it was heard
+    bool is_noted_lost = false;  // in what is saved
     std::string version;
     json::object report;
     std::optional<std::int64_t> began;
@@ -91,6 +92,7 @@ class Fronts final : public federation::Couriers {
   Result<void> take(const json::object& report);
   void count_refused(Front& front, const json::object& report);
   static bool has_room(const std::map<std::string, std::int64_t>& reasons, const std::string& reason);
+  void note_lost();
   Task<void> save();
   HttpResponse refuse(const HttpRequest& request);
   [[nodiscard]] bool is_silent(const Front& front) const;

@@ -50,4 +50,18 @@ Result<bool> take_over(sql::Connection& copy, std::string_view origin, std::stri
   return taken;
 }
 
+Result<void> ask_owners_again(sql::Connection& database) {
+  TRY_VOID(database.run("UPDATE subscriptions SET accepted = 0"));
+  return {};
+}
+
+Result<bool> ask_owners_after_loss(sql::Connection& database) {
+  sql::Statement noted = database.query("SELECT 1 FROM counters WHERE name = 'node:lost'");
+  TRY(const bool is_noted, noted.step());
+  if (!is_noted) return false;
+  TRY_VOID(ask_owners_again(database));
+  TRY_VOID(database.run("DELETE FROM counters WHERE name = 'node:lost'"));
+  return true;
+}
+
 }  // namespace tagring::db

@@ -1,4 +1,5 @@
-// A copy of a node's database for the node that goes on under another name.
+// A copy of a node's database for the node that goes on under another name; and one that lacks what was last
+// in it.
 #pragma once
 
 #include <string>
@@ -20,5 +21,12 @@ Result<bool> take_over(sql::Connection& copy, std::string_view origin, std::stri
 // The same, as part of a transaction.
 Result<bool> take_over_in_transaction(sql::Connection& copy, std::string_view origin,
                                       std::string_view former);
+
+// Owners have delivered what is not in this database, and owe it no more: they are followed anew. As to who
+// has just begun to follow them, they tell what they took in the last day, removals included.
+Result<void> ask_owners_again(sql::Connection& database);
+// The same, once, if a process has found that PostgreSQL lacks what it had committed (sql/postgres.cpp).
+// Whether it had.
+Result<bool> ask_owners_after_loss(sql::Connection& database);
 
 }  // namespace tagring::db

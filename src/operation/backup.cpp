@@ -351,12 +351,9 @@ Result<bool> take_over(const config::Config& config, const std::filesystem::path
   return taken;
 }
 
-// Owners have delivered meanwhile what is not in the copy, and owe it no more. As to who has just begun to
-// follow them, they tell what they took in the last day, removals included.
 Result<void> ask_owners_again(const std::filesystem::path& copy) {
   TRY(sql::Connection opened, sql::Connection::open(copy));
-  TRY_VOID(opened.run("UPDATE subscriptions SET accepted = 0"));
-  return {};
+  return db::ask_owners_again(opened);
 }
 
 // What was changed since the copy, this undoes.

@@ -168,6 +168,32 @@ TEST_F(FrontsTest, OneThatWasGoneBeforeACoreTookOverIsMissed) {
   EXPECT_TRUE(checks[1].ok) << checks[1].detail;
 }
 
+TEST_F(FrontsTest, OneThatIsGoneIsMissedForADayHoweverManyCoresTakeOver) {
+  std::string saved;
+  const auto save = [&saved](std::string places) -> Task<Result<void>> {
+    saved = std::move(places);
+    co_return Result<void>();
+  };
+  const auto start_core = [&] {
+    fronts_.emplace(Fronts::Options{.place = kOwn, .secret = secret(), .saved = saved, .save = save}, places_,
+                    budget_, clock_, log_);
+    comes(report("10.0.0.7:7946"));
+  };
+  start_core();
+  comes(report());
+  places_.answers.erase(kOne);
+  clock_.go_on(std::chrono::minutes(1));
+  comes(report("10.0.0.7:7946"));
+  for (int core = 0; core < 3; ++core) {
+    clock_.go_on(std::chrono::hours(7));
+    start_core();
+    EXPECT_EQ(look().size(), 2U) << core;
+  }
+  clock_.go_on(std::chrono::hours(7));
+  start_core();
+  EXPECT_EQ(look().size(), 1U);
+}
+
 TEST_F(FrontsTest, OneThatTakesItsLeaveIsNotMissed) {
   comes(report());
   comes(report("10.0.0.7:7946"));

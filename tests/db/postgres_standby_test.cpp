@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "db/new_name.hpp"
 #include "sql/postgres_lock.hpp"
 #include "sql/postgres_session.hpp"
 #include "tests/db/fixture.hpp"
@@ -238,6 +239,26 @@ TEST_F(PostgresStandbyTest, WhoeverFindsACommitThatItGaveUpWritesAndReadsNothing
   EXPECT_EQ(troubles_.at(1), ErrorCode::kSuperseded) << "of the first read";
   stores.reset();
   EXPECT_EQ(must(open()->meta.get("key")), "committed");
+}
+
+// As where a replica is promoted that had not got everything.
+TEST_F(PostgresStandbyTest, WhoFindsThatItsLastCommitIsLostHasOwnersAskedAgain) {
+  const auto sql = [this](const std::string& statement) {
+    return PostgresServer::get().run("SET search_path = " + schema_ + "; " + statement);
+  };
+  auto stores = open();
+  must(stores->meta.set("key", "committed"));
+  sql("INSERT INTO subscriptions VALUES('dogs', 'https://tags.a.example', 'https://tags.b.example/1', 1)");
+  sql("UPDATE counters SET value = value - 1 WHERE name = 'node:commit'");
+  end_session();
+  const auto written = run(stores->meta.set("key", "late"));
+  ASSERT_FALSE(written);
+  EXPECT_EQ(written.error().code, ErrorCode::kSuperseded) << written.error().message;
+  stores.reset();
+  const auto next = open();
+  EXPECT_TRUE(must(next->database->write(ask_owners_after_loss)));
+  EXPECT_FALSE(must(next->database->write(ask_owners_after_loss))) << "once";
+  EXPECT_EQ(sql("SELECT accepted FROM subscriptions"), "0");
 }
 
 // As where its disk is full at some hosters. That it answers is what each second asks
