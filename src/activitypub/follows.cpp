@@ -184,7 +184,10 @@ Task<HttpResponse> Follows::unfollow(fediverse::RemoteActor sender, fediverse::F
     if (object == identity_.relay()) relay = object;
   }
   if (pairs.empty() && !of_relay) co_return ignored("the Undo names no actor of this node");
-  Result<void> done = co_await tags_.unfollow(std::move(pairs), delivery::is_move(envelope.body));
+  const TagFollows::Undone undone = delivery::is_move(envelope.body) ? TagFollows::Undone::kInMove
+                                    : sender.is_node                 ? TagFollows::Undone::kByNode
+                                                                     : TagFollows::Undone::kByPeople;
+  Result<void> done = co_await tags_.unfollow(std::move(pairs), undone);
   // One actor may have several, and send their Undos wherever.
   if (of_relay && relay.empty() && !follow.id.empty()) relay = instances_.relay_followed(actor, follow.id);
   if (relay.empty()) relay = relay_at(envelope.target);
@@ -209,7 +212,7 @@ Task<HttpResponse> Follows::unfollow_by_id(std::string actor, std::string follow
   if (done && pairs.empty()) {
     done = co_await instances_.unfollow(std::move(actor), std::move(object));
   } else if (done) {
-    done = co_await tags_.unfollow(std::move(pairs), /*moves=*/false);
+    done = co_await tags_.unfollow(std::move(pairs), TagFollows::Undone::kByPeople);
   }
   co_return done ? accepted() : error_response(done.error());
 }
@@ -233,7 +236,8 @@ Task<HttpResponse> Follows::take_moved(std::string actor, fediverse::RemoveFollo
   const std::optional<Tag> tag = identity_.tag_of_actor(remove.followed);
   if (!tag || origin_of(actor) != identity_.moved_to)
     co_return ignored("the Remove is from no followers of an actor that has moved to its sender");
-  const Result<void> done = co_await tags_.unfollow({{*tag, std::move(remove.follower)}}, /*moves=*/false);
+  const Result<void> done =
+      co_await tags_.unfollow({{*tag, std::move(remove.follower)}}, TagFollows::Undone::kByPeople);
   co_return done ? accepted() : error_response(done.error());
 }
 
@@ -253,7 +257,7 @@ Task<HttpResponse> Follows::take_block(std::string author, std::string object, s
   if (*undone) co_return ignored("the Block was undone before it came");
   Result<void> done = co_await moderation_.refuse(*refusal, /*on=*/true);
   const std::optional<Tag> tag = identity_.tag_of_actor(object);
-  if (done && tag) done = co_await tags_.unfollow({{*tag, author}}, /*moves=*/false);
+  if (done && tag) done = co_await tags_.unfollow({{*tag, author}}, TagFollows::Undone::kByPeople);
   if (!tag) {
     // The node's actor is one, whichever of its addresses is named.
     for (const std::string& relay : {identity_.actor(), identity_.relay()})

@@ -86,9 +86,10 @@ Task<Result<std::vector<delivery::Refusal>>> TagFollows::take_served(
   co_return refusals;
 }
 
-Task<Result<void>> TagFollows::unfollow(std::vector<std::pair<Tag, std::string>> pairs, bool moves) {
-  if (!moves) {
-    for (const auto& [tag, actor] : pairs) redundancy_.note_request(tag, actor, /*follows=*/false);
+Task<Result<void>> TagFollows::unfollow(std::vector<std::pair<Tag, std::string>> pairs, Undone undone) {
+  for (const auto& [tag, actor] : pairs) {
+    const bool is_noted = undone == Undone::kByNode || (undone == Undone::kByPeople && follows(tag, actor));
+    if (is_noted) redundancy_.note_request(tag, actor, /*follows=*/false);
   }
   return followers_.unfollow(std::move(pairs));
 }

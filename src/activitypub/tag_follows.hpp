@@ -47,8 +47,12 @@ class TagFollows {
   [[nodiscard]] bool follows(const Tag& tag, const std::string& actor) const {
     return followers_.all().follows(tag, actor);
   }
-  // Pairs of hashtag and follower. `moves`: a node that follows the hashtag elsewhere from now on.
-  [[nodiscard]] Task<Result<void>> unfollow(std::vector<std::pair<Tag, std::string>> pairs, bool moves);
+  // What relays tell each other of an Undo: of a node's always, since it may come before what another relay
+  // says of the Follow; of people's if they follow; and nothing if a node follows the hashtag elsewhere from
+  // now on.
+  enum class Undone : std::uint8_t { kByNode, kByPeople, kInMove };
+  // Pairs of hashtag and follower.
+  [[nodiscard]] Task<Result<void>> unfollow(std::vector<std::pair<Tag, std::string>> pairs, Undone undone);
 
  private:
   Task<Result<std::vector<delivery::Refusal>>> take_served(std::vector<delivery::Follower> followers);

@@ -122,7 +122,8 @@ Spender Manager::who(std::string_view host) const {
     domain = domains_.emplace(host, ring::domain_of(host)).first;
   }
   Spender spender{"host " + std::string(host), "domain " + domain->second, false};
-  spender.known = is_own(host) || is_known(spender.each) || is_known(spender.group);
+  spender.own = is_own(host);
+  spender.known = spender.own || is_known(spender.each) || is_known(spender.group);
   return spender;
 }
 
@@ -133,12 +134,15 @@ bool Manager::is_own(std::string_view host) const {
 bool Manager::is_reserved(Resource resource, const Spender& spender, std::uint64_t amount) const {
   const Limit& limit = budgets_.at(static_cast<std::size_t>(resource));
   const Account& account = accounts_.at(static_cast<std::size_t>(resource));
-  if (!spender.known || spender.is_many || limit.window > Duration::zero() || limit.total == 0)
-    return spender.known;
+  const bool has_all =
+      spender.is_many || limit.total == 0 || (spender.own && limit.window > Duration::zero());
+  if (!spender.known || has_all) return spender.known;
+  const Instant now = clock_.now();
   const std::uint64_t most = std::max<std::uint64_t>(1, limit.total * kReservedPercent / 100 / 2);
   const auto fits = [&](const std::map<std::string, Use>& uses, const std::string& key) {
     const auto use = uses.find(key);
-    return (use == uses.end() ? 0 : use->second.as_known()) + amount <= most;
+    const bool is_nothing = use == uses.end() || (limit.window > Duration::zero() && now >= use->second.ends);
+    return (is_nothing ? 0 : use->second.as_known()) + amount <= most;
   };
   return fits(account.each, spender.each) && (spender.group.empty() || fits(account.groups, spender.group));
 }
@@ -147,8 +151,8 @@ const Manager::Use* Manager::obstacle(Resource resource, const Spender& spender,
   const Instant now = clock_.now();
   const Limit& limit = budgets_.at(static_cast<std::size_t>(resource));
   const Account& account = accounts_.at(static_cast<std::size_t>(resource));
-  // What comes back by itself, those who are known may use up. But who is asked has not chosen to be: it is
-  // strangers who name the node's own instances.
+  // Of what comes back by itself, those who are known may use up their part. But who is asked has not chosen
+  // to be: it is strangers who name the node's own instances.
   const bool may_use_up = limit.window > Duration::zero() && (!limit.asked || spender.for_known);
   const bool reserved = is_reserved(resource, spender, amount);
   const std::uint64_t factor = !reserved ? 1 : may_use_up ? 0 : kKnownFactor;
@@ -160,7 +164,8 @@ const Manager::Use* Manager::obstacle(Resource resource, const Spender& spender,
     const auto use = uses.find(key);
     if (use == uses.end()) return exceeds({}, most) ? &account.all : nullptr;
     const bool apart = spender.known && !reserved;
-    const bool exceeded = exceeds(apart ? Use{use->second.as_stranger, {}, 0} : use->second, most);
+    const bool exceeded =
+        exceeds(apart ? Use{use->second.as_stranger, use->second.ends, 0} : use->second, most);
     return exceeded ? &use->second : nullptr;
   };
   if (const Use* use = full(account.each, spender.each, limit.each * factor)) return use;

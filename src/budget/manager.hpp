@@ -78,6 +78,7 @@ struct Spender {
   std::string each;
   std::string group;  // empty: none
   bool known = false;
+  bool own = false;        // the host of an instance of this node
   bool for_known = false;  // a host that is asked: on behalf of somebody who is known, too
   bool is_many = false;    // a proxy, known, through which everybody comes
   std::string asker = {};  // a host that is asked: on behalf of whom; empty: it does not matter
@@ -158,8 +159,8 @@ class Manager {
   };
   // What is in the way of so much more: an entry, or `all` where one alone would be too much; null: nothing.
   [[nodiscard]] const Use* obstacle(Resource resource, const Spender& spender, std::uint64_t amount) const;
-  // Whether so much comes out of what strangers cannot take. Of what is held, one who is known has half of
-  // that, so that another finds room, and beside it what a stranger has.
+  // Whether so much comes out of what strangers cannot take. One who is known has half of that, so that
+  // another finds room, and beside it what a stranger has.
   [[nodiscard]] bool is_reserved(Resource resource, const Spender& spender, std::uint64_t amount) const;
   // Of what comes back, and strangers have had most of in this window, this one has had more than they have
   // on the average.

@@ -141,11 +141,11 @@ Task<HttpResponse> SignedCopies::answer(HttpRequest request) {
 }
 
 // Each copy counts once, however many get it, and when.
-bool SignedCopies::admits(const std::string& host, const std::string& hash) {
+bool SignedCopies::admits(const std::string& domain, const std::string& hash) {
   const auto sent = sent_.lower_bound({hash, std::string()});
   if (sent != sent_.end() && sent->first == hash) return true;
-  if (!hours_.contains(host)) make_room(hours_, kHostsMax);
-  Hour& hour = hours_[host];
+  if (!hours_.contains(domain)) make_room(hours_, kHostsMax);
+  Hour& hour = hours_[domain];
   if (clock_.now() >= hour.end) hour = {clock_.now() + std::chrono::hours(1), 0};
   return ++hour.count <= kAnHour;
 }
@@ -289,8 +289,8 @@ Task<bool> SignedCopies::hand_over(Work work, std::string body) {
   const Ways ways = ways_of(work, hash, said.deletes);
   if (ways.empty()) co_return true;
   // A deletion has no content, and there are no more of them than of posts.
-  if (!said.deletes && !admits(host, hash)) {
-    work.not_before = hours_[host].end;
+  if (const std::string domain = ring::domain_of(host); !said.deletes && !admits(domain, hash)) {
+    work.not_before = hours_[domain].end;
     put_off(std::move(work));
     co_return false;
   }

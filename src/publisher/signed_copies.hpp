@@ -42,9 +42,9 @@ class SignedCopies {
   static constexpr Duration kKept = std::chrono::hours(24);
   static constexpr Duration kLookAgain = std::chrono::hours(1);  // for those who were away
   static constexpr std::size_t kSentMax = 100'000;               // (copy, inbox) remembered
-  static constexpr std::size_t kAnHour = 1000;                   // edits handed on of one author's server
-  static constexpr std::size_t kPendingMax = 1000;               // copies that are being fetched
-  static constexpr std::size_t kPendingOfDomainMax = 250;        // from one, which may be away
+  static constexpr std::size_t kAnHour = 1000;      // edits handed on of the servers of one registered domain
+  static constexpr std::size_t kPendingMax = 1000;  // copies that are being fetched
+  static constexpr std::size_t kPendingOfDomainMax = 250;  // from one, which may be away
   // Copies that are asked for in vain of one host that does not speak for the post's server: anybody can name
   // it, for posts that never were.
   static constexpr std::size_t kOfStrangerAMinute = 10;
@@ -144,7 +144,7 @@ class SignedCopies {
   void remember(const std::string& hash, std::string body, std::string whose);
   void erase(const std::string& hash);
   void drop(Held& its, const std::string& hash);
-  [[nodiscard]] bool admits(const std::string& host, const std::string& hash);
+  [[nodiscard]] bool admits(const std::string& domain, const std::string& hash);
 
   federation::ActivityQueue& activities_;
   federation::SignedClient& client_;
@@ -159,7 +159,7 @@ class SignedCopies {
   Shares<Held> held_;                                   // those in copies_, by bytes
   std::map<std::string, std::set<std::string>> edits_;  // hashes, by the post's URI
   std::set<std::pair<std::string, std::string>> sent_;
-  std::map<std::string, Hour> hours_;              // by host
+  std::map<std::string, Hour> hours_;              // by registered domain
   std::map<std::string, Hour> minutes_;            // by host, of strangers that are asked
   std::map<std::string, Work> pending_;            // what is being fetched, by signed_copy
   std::map<std::string, std::size_t> pending_of_;  // by registered domain of the origin

@@ -1,24 +1,36 @@
 #include "redundancy/follow_times.hpp"
 
-#include "base/counted.hpp"
-
 namespace tagring::redundancy {
+namespace {
+
+constexpr Duration kForgetsEvery = std::chrono::minutes(1);
+
+}  // namespace
 
 void FollowTimes::forget_old() {
-  if (requests_.size() < kSizeMax) return;
+  if (clock_.now() < forgets_) return;
+  forgets_ = clock_.now() + kForgetsEvery;
   const WallTime oldest = clock_.wall_now() - kRemembered;
-  std::erase_if(requests_, [&](const auto& entry) { return entry.second.at < oldest; });
-  make_room(requests_, kSizeMax);
+  requests_.change_all([&](Requests& its) {
+    std::erase_if(its, [&](const auto& entry) { return entry.second.at < oldest; });
+  });
 }
 
-void FollowTimes::note(const Tag& tag, const std::string& actor, Request request) {
+void FollowTimes::note(const Tag& tag, const std::string& actor, const std::string& domain, Request request) {
   forget_old();
-  requests_[{tag, actor}] = request;
+  const auto drop = [](Requests& its) { its.erase(its.begin()); };
+  if (!requests_.make_room(domain, kSizeMax, drop) && requests_.of(domain) > 0)
+    requests_.change(domain, drop);
+  if (requests_.size() >= kSizeMax) return;  // as many domains as there are places
+  requests_.change(domain, [&](Requests& its) { its.insert_or_assign({tag, actor}, request); });
 }
 
-FollowTimes::Request FollowTimes::last(const Tag& tag, const std::string& actor) const {
-  const auto it = requests_.find({tag, actor});
-  if (it == requests_.end() || it->second.at < clock_.wall_now() - kRemembered) return {};
+FollowTimes::Request FollowTimes::last(const Tag& tag, const std::string& actor,
+                                       const std::string& domain) const {
+  const Requests* its = requests_.find(domain);
+  if (its == nullptr) return {};
+  const auto it = its->find({tag, actor});
+  if (it == its->end() || it->second.at < clock_.wall_now() - kRemembered) return {};
   return it->second;
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "base/counted.hpp"
 #include "base/time.hpp"
 #include "hashtag/tag.hpp"
 
@@ -22,16 +23,20 @@ class FollowTimes {
     WallTime at;
     bool follows = false;
   };
-  void note(const Tag& tag, const std::string& actor, Request request);
+  // `domain`: the registered one of the actor. Where all is taken, the domain that has most loses one.
+  void note(const Tag& tag, const std::string& actor, const std::string& domain, Request request);
   // 1970 if it is not remembered.
-  [[nodiscard]] Request last(const Tag& tag, const std::string& actor) const;
+  [[nodiscard]] Request last(const Tag& tag, const std::string& actor, const std::string& domain) const;
+  [[nodiscard]] std::size_t size() const { return requests_.size(); }
+  static constexpr std::size_t kSizeMax = 200'000;
 
  private:
-  static constexpr std::size_t kSizeMax = 200'000;
+  using Requests = std::map<std::pair<Tag, std::string>, Request>;  // by tag and actor
   void forget_old();
 
   Clock& clock_;
-  std::map<std::pair<Tag, std::string>, Request> requests_;  // by tag and actor
+  Shares<Requests> requests_;  // by domain
+  Instant forgets_;            // next time
 };
 
 }  // namespace tagring::redundancy

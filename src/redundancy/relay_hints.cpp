@@ -1,5 +1,6 @@
 #include "redundancy/relay_hints.hpp"
 
+#include "base/counted.hpp"
 #include "hashtag/tag.hpp"
 
 namespace tagring::redundancy {
@@ -43,7 +44,7 @@ bool RelayHints::was_raised(const Tag& tag) const {
 void RelayHints::forget_old() {
   if (tags_.size() < kTagsMax) return;
   std::erase_if(tags_, [this](const auto& entry) { return clock_.now() - entry.second.told > kBelieved; });
-  if (tags_.size() >= kTagsMax) tags_.erase(tags_.begin());
+  make_room(tags_, kTagsMax);
 }
 
 void RelayHints::learn(const Tag& tag, unsigned relays) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "http/url.hpp"
+#include "ring/contact.hpp"
 
 namespace tagring::relay {
 namespace {
@@ -14,7 +15,7 @@ WallTime time_of(const json::object& item) {
 }  // namespace
 
 void FollowerLists::note_request(const Tag& tag, const std::string& actor, bool follows) {
-  times_.note(tag, actor, {clock_.wall_now(), follows});
+  times_.note(tag, actor, ring::domain_of(host_of(actor)), {clock_.wall_now(), follows});
 }
 
 double FollowerLists::deliveries(const Tag& tag) const {
@@ -31,7 +32,7 @@ json::object FollowerLists::page(const Tag& tag, const std::string& after) const
       page["after"] = items.back().as_object().at("actor");
       break;
     }
-    const redundancy::FollowTimes::Request last = times_.last(tag, actor);
+    const redundancy::FollowTimes::Request last = times_.last(tag, actor, ring::domain_of(host_of(actor)));
     const WallTime at = last.follows ? last.at : WallTime{};
     items.push_back(json::object{{"actor", actor}, {"inbox", inbox}, {"at", to_ms(at)}});
   }
@@ -63,7 +64,7 @@ void FollowerLists::merge(List list, List* into) {
 FollowerLists::Changes FollowerLists::changes(const Tag& tag, const List& list) const {
   Changes changes;
   for (const auto& [actor, listed] : list) {
-    const redundancy::FollowTimes::Request last = times_.last(tag, actor);
+    const redundancy::FollowTimes::Request last = times_.last(tag, actor, ring::domain_of(host_of(actor)));
     const bool wanted = last.follows || listed.at > last.at || last.at == WallTime{};
     if (followers_.follows(tag, actor) || !wanted) continue;
     changes.come.push_back({tag, actor, listed.inbox, {}, delivery::Via::kNode, 0});

@@ -196,7 +196,7 @@ TEST_F(ManagerTest, StrangersCannotTakeTheShareOfThoseWhoAreKnown) {
 TEST_F(ManagerTest, OneWhoIsKnownLeavesRoomForAnotherWhoIs) {
   const Budgets all = default_budgets();
   for (std::size_t i = 0; i < kResources; ++i) {
-    if (all.at(i).window > Duration::zero()) continue;
+    if (all.at(i).total == 0) continue;
     Manager manager(all, clock);
     for (const char* known : {"greedy.example", "other.example"}) manager.note_known(known);
     const auto resource = static_cast<Resource>(i);
@@ -227,6 +227,26 @@ TEST_F(ManagerTest, WhoIsKnownHasWhatAStrangerHasBeside) {
   for (int i = 0; i < 2; ++i) manager.give_back(kOne, manager.who(address("2001:db8:1:2::1")));
   EXPECT_TRUE(take("2001:db8:1:1::1") && take("2001:db8:1:1::1"));
   EXPECT_FALSE(take("2001:db8:1:1::1"));
+}
+
+TEST_F(ManagerTest, WhoIsKnownHasHalfOfTheReservedPartAndWhatAStrangerHasInEachWindow) {
+  Manager manager(budgets({800, 5, 10, std::chrono::minutes(1)}), clock);
+  manager.set_neighbours({{"node.example", address("2001:db8:1:1::1")}});
+  const auto take_all = [&](const char* text) {
+    unsigned taken = 0;
+    while (manager.take(kOne, manager.who(address(text))) == Duration(0)) ++taken;
+    return taken;
+  };
+  EXPECT_EQ(take_all("2001:db8:1:1::1"), 100U + 5U);
+  clock.time += std::chrono::seconds(30);
+  EXPECT_EQ(take_all("2001:db8:2:1::1"), 5U) << "whose window begins later";
+  EXPECT_EQ(take_all("2001:db8:1:1::1"), 0U);
+  clock.time += std::chrono::seconds(30);
+  EXPECT_EQ(take_all("2001:db8:1:1::1"), 100U + 5U);
+  manager.set_own({"home.example"});
+  unsigned of_own = 0;
+  while (manager.take(kOne, manager.who("home.example")) == Duration(0)) ++of_own;
+  EXPECT_EQ(of_own, 800U - 105U) << "all that there is";
 }
 
 TEST_F(ManagerTest, WhatIsCountedOfWhoIsKnownLeavesItNoMoreRoomThanWhatItTakes) {
