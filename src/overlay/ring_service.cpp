@@ -174,8 +174,9 @@ Task<Result<ring::Reply>> RingService::dispatch(ring::Envelope envelope) {
   }
   if (const auto* request = std::get_if<ring::GetLoad>(&envelope.request.body)) {
     const std::optional<Segment> owned = vserver->owned();
-    const bool owns = owned && owned->contains(request->segment.to) &&
-                      (owned->from == request->segment.from || owned->contains(request->segment.from));
+    const auto& [from, to] = request->segment;
+    const bool owns = owned && owned->contains(to) &&
+                      (from == owned->from || (from != to && Segment{owned->from, to}.contains(from)));
     if (!owns) co_return fail(ErrorCode::kNotOwner, "those keys are not this vserver's");
     CO_TRY(const ring::Load load, co_await observer_.load_of(envelope.request.ring, request->segment));
     co_return load;

@@ -58,7 +58,7 @@ class PeerTest : public NodeTest {
     return with_status(200, ring::encode(reply));
   }
 
-  HttpResponse call(Ring which, decltype(ring::Request::body) body) {
+  HttpResponse call(Ring which, decltype(ring::Request::body) body, const IpAddress& from = {}) {
     ring::Envelope envelope;
     envelope.network = "tagring";
     envelope.to = self(which).id;
@@ -69,7 +69,7 @@ class PeerTest : public NodeTest {
                 .target = std::string(overlay::RingService::kPath),
                 .headers = {{"Host", "tags.home.example"}},
                 .body = encode(envelope),
-                .peer = {}});
+                .peer = from});
   }
   void join(const ring::Contact& contact) {
     for (const Ring which : {Ring::kRelay, Ring::kStorage}) {

@@ -203,20 +203,6 @@ TEST_F(RingCalls, WhoSpeaksForItselfIsCalledWhateverOthersHaveSaid) {
   EXPECT_THAT(internet.sent_to(peer.origin() + std::string(overlay::RingService::kPath)), SizeIs(2));
 }
 
-TEST_F(RingCalls, ASuccessorThatAnotherNamesIsNotCalled) {
-  const ring::Contact peer = honest_contact();
-  envelope.request.body = ring::Nudge{peer};
-  const auto calls_after_nudge_from = [&](const char* address) {
-    HttpRequest nudge = request(encode(envelope));
-    nudge.peer = *IpAddress::parse(address);
-    EXPECT_EQ(ask(std::move(nudge)).status, 200);
-    settle(std::chrono::milliseconds(500));
-    return internet.sent_to(peer.origin() + std::string(overlay::RingService::kPath)).size();
-  };
-  EXPECT_EQ(calls_after_nudge_from("2001:db8:7::1"), 0U);
-  EXPECT_GE(calls_after_nudge_from("2001:db8:2::99"), 1U);
-}
-
 TEST_F(RingCalls, WhoDoesNotAnswerIsNotCalledForEachWhoNamesThem) {
   ring::Contact peer = honest_contact();
   const auto notify = [&] {
@@ -239,10 +225,29 @@ class CallsOfANeighbour : public PeerTest {
   CallsOfANeighbour() { join(near); }
 };
 
+TEST_F(CallsOfANeighbour, ASuccessorThatAnotherNamesIsNotCalled) {
+  ring::Contact between = honest_contact();
+  for (int n = 0; !in_open(self(Ring::kRelay).id, between.id, near.id); ++n) {
+    between.host = fmt::format("tags.other{}.example", n);
+    between.address = *IpAddress::parse("2001:db8:7::1");
+    between.id = ring::make_node_id(ring::IdScheme::kSpread, between.address.prefix64(),
+                                    fmt::format("other{}.example", n), 0);
+  }
+  const auto calls_after_nudge_from = [&](const char* address) {
+    EXPECT_EQ(call(Ring::kRelay, ring::Nudge{between}, *IpAddress::parse(address)).status, 200);
+    settle(std::chrono::milliseconds(500));
+    return internet.sent_to(between.origin() + std::string(overlay::RingService::kPath)).size();
+  };
+  EXPECT_EQ(calls_after_nudge_from("2001:db8:9::1"), 0U);
+  EXPECT_EQ(calls_after_nudge_from("2001:db8:7::99"), 1U);
+}
+
 TEST_F(CallsOfANeighbour, TheLoadOfKeysThatAreNotTheVserversIsNotTold) {
   const RingId& own = self(Ring::kStorage).id;
   EXPECT_EQ(call(Ring::kStorage, ring::GetLoad{{near.id, own}}).status, 200);
-  for (const Segment& foreign : {Segment{own, near.id}, Segment{own, own}}) {
+  const RingId within = own - RingId::power_of_two(3);
+  EXPECT_EQ(call(Ring::kStorage, ring::GetLoad{{within, own}}).status, 200);
+  for (const Segment& foreign : {Segment{own, near.id}, Segment{own, own}, Segment{own, within}}) {
     const HttpResponse refused = call(Ring::kStorage, ring::GetLoad{foreign});
     EXPECT_NE(refused.status, 200);
     EXPECT_THAT(refused.body, HasSubstr("those keys are not this vserver's"));
@@ -266,6 +271,7 @@ TEST_F(CallsOfANeighbour, WhoIsNextOnTheRingsHasMoreThanAStranger) {
   EXPECT_TRUE(shared.who(near.address).known);
   EXPECT_TRUE(shared.who(peer_host).known);
   EXPECT_FALSE(shared.who(*IpAddress::parse("2001:db8:3::1")).known);
+  loop.drop(kOwner);
   node.reset();
 }
 
