@@ -148,7 +148,7 @@ def main():
         fresh = subprocess.run(command, capture_output=True, text=True, timeout=60)
         check("it does not become another node on a new database", lambda: fresh.returncode != 0 and "migrate-database" in fresh.stderr)
         # As the documents say, once it runs on PostgreSQL. Another role or schema leads to an empty database, too.
-        (network.directory / "data" / "tagring.db").rename(network.directory / "former.db")
+        file.rename(network.directory / "former.db")
         fresh = subprocess.run(command, capture_output=True, text=True, timeout=60)
         check("nor when only PostgreSQL ever had it", lambda: fresh.returncode != 0 and "in-postgresql" in fresh.stderr)
     print(f"{passed} passed, {len(failures)} failed")
