@@ -164,37 +164,6 @@ TEST(CatchUp, WhoServesNoHashtagIsNotAskedAgainAndAgain) {
   EXPECT_EQ(world.feed(rest[0], kTag), std::multiset{world.posts()[post].uri}) << "the other relay brings it";
 }
 
-// Its incarnation is smaller than that which the subscriber saw last.
-TEST(Renewing, ARelayThatHasLostItsDiskAndWhoseClockIsRightAgainIsFollowedAnew) {
-  WorldOptions options;
-  options.relay_replicas = 1;
-  World world(5, options);
-  for (std::size_t i = 0; i < kNodes; ++i) world.start_node(i);
-  ASSERT_TRUE(world.run_until(std::chrono::minutes(2), [&] { return world.is_settled(); }));
-  const RingId key = replica_key(Tag::from_canonical(kTag).key(), 0, 1);
-  const std::vector<std::size_t> up = world.up();
-  const std::size_t relay = *std::ranges::find_if(
-      up, [&](std::size_t i) { return world.node(i).rings().of(Ring::kRelay).serving(key) != nullptr; });
-  ASSERT_NE(relay, 0U);
-  const auto rest = others(world, {relay});
-  subscribe(world, rest[0], {kTag});
-  const auto is_quiet = [&] { return world.is_quiet(); };
-  world.crash_node(relay);
-  world.set_clock(relay, std::chrono::hours(1));
-  world.start_node(relay);
-  ASSERT_TRUE(world.run_until(std::chrono::minutes(5), is_quiet)) << world.unrest();
-  world.loop.run_for(std::chrono::minutes(2));
-  world.crash_node(relay);
-  world.disk(relay).restore({});
-  world.set_clock(relay, Duration::zero());
-  world.start_node(relay);
-  world.loop.run_for(std::chrono::minutes(2));
-  ASSERT_TRUE(world.run_until(std::chrono::minutes(5), is_quiet)) << world.unrest();
-  const std::size_t post = world.publish(rest[1], {kTag});
-  ASSERT_TRUE(world.run_until(std::chrono::minutes(5), is_quiet)) << world.unrest();
-  EXPECT_EQ(world.feed(rest[0], kTag), std::multiset{world.posts()[post].uri});
-}
-
 // The owner of one that comes before it in every turn cannot be asked where the hashtag is.
 TEST(Renewing, AFormerOwnerIsUnfollowedThoughTheOwnerOfAnotherHashtagIsNotFound) {
   World world(5, WorldOptions{});
