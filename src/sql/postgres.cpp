@@ -262,8 +262,7 @@ Result<bool> Postgres::resume() {
   const std::string found = PQntuples(last.get()) == 1 ? PQgetvalue(last.get(), 0, 0) : "";
   const bool is_there = std::exchange(is_commit_unknown_, false) && found == mark_;
   if (!is_there && !kept_.empty() && found != kept_) {
-    // For the next start. If it cannot be noted, that finds no more than any copy would show it.
-    const PostgresAnswer noted(PQexec(link->get(), kNoteLoss));
+    const PostgresAnswer noted(PQexec(link->get(), kNoteLoss));  // for the next start, if it can be
     superseded_ = Error{
         ErrorCode::kSuperseded,
         name_of(link->get()) + " does not have what this process committed last; it has to start again"};
