@@ -86,6 +86,9 @@ def test(network, check):
     network.cores[1].says("serves")
     network.active = 1
     check("the other machine answers by itself, though there is no good certificate for its next start", lambda: network.answers(1))
+    network.cores[0].start()
+    network.cores[0].says("stands by")
+    check("a core starts without: it is fronts that show it", lambda: network.cores[0].process.poll() is None)
     check("also where nobody has thought of the metrics, which is said", lambda: f"port {network.livez}" in metrics(1))
 
 

@@ -285,6 +285,26 @@ TEST_F(PostgresTest, ALostSessionIsMadeAgain) {
   }
 }
 
+// A replica that is waited for by default, as by a role that has "on" or more, is waited for by what a node
+// acknowledges.
+TEST_F(PostgresTest, CommitsAreDurableWhateverTheRoleHas) {
+  const auto used_where_role_has = [&](const std::string& setting) {
+    const std::string schema = dsn_.substr(dsn_.rfind('=') + 1);
+    const std::string own = fmt::format("{} options='-csearch_path={} -csynchronous_commit={}'",
+                                        PostgresServer::get().dsn(), schema, setting);
+    const auto stores =
+        open_stores({.path = "", .vfs = {}, .postgres = own, .mode = Mode::kInline}, clock_).value();
+    return must(stores->database->read([](Connection& db) -> Result<std::string> {
+      Statement asked = db.query("SELECT current_setting('synchronous_commit')");
+      TRY_VOID(asked.step());
+      return asked.text(0);
+    }));
+  };
+  EXPECT_EQ(used_where_role_has("off"), "on");
+  EXPECT_EQ(used_where_role_has("local"), "on");
+  EXPECT_EQ(used_where_role_has("remote_apply"), "remote_apply");
+}
+
 TEST_F(PostgresTest, AServerThatIsDownMakesThingsUnavailableAndComesBack) {
   bool can_write = true;
   DatabaseOptions options{.path = "", .vfs = {}, .postgres = dsn_, .mode = Mode::kThread};
