@@ -27,9 +27,6 @@ constexpr int kBinary = 1;
 constexpr const char* kMark =
     "INSERT INTO counters(name, value) VALUES('node:commit', $1)"
     " ON CONFLICT(name) DO UPDATE SET value = excluded.value";
-// What is owed no more has to be asked for again (db/new_name.hpp).
-constexpr const char* kNoteLoss =
-    "INSERT INTO counters(name, value) VALUES('node:lost', 1) ON CONFLICT(name) DO NOTHING";
 constexpr const char* kMarked = "SELECT value FROM counters WHERE name = 'node:commit'";
 constexpr std::int64_t kCommitsOfTerm = std::int64_t{1} << 32;
 constexpr auto kLookForCommit = std::chrono::seconds(10);
@@ -262,7 +259,7 @@ Result<bool> Postgres::resume() {
   const std::string found = PQntuples(last.get()) == 1 ? PQgetvalue(last.get(), 0, 0) : "";
   const bool is_there = std::exchange(is_commit_unknown_, false) && found == mark_;
   if (!is_there && !kept_.empty() && found != kept_) {
-    const PostgresAnswer noted(PQexec(link->get(), kNoteLoss));  // for the next start, if it can be
+    note_loss(link->get());
     superseded_ = Error{
         ErrorCode::kSuperseded,
         name_of(link->get()) + " does not have what this process committed last; it has to start again"};

@@ -183,9 +183,16 @@ Result<PostgresLink> resume_session(const std::string& dsn, int former, std::int
   const PostgresAnswer kept(PQexec(link.get(), mine.c_str()));
   if (PQresultStatus(kept.get()) != PGRES_COMMAND_OK) return failure(link.get(), kept.get(), mine);
   if (std::string_view(PQcmdTuples(kept.get())) == "1") return link;
+  const std::string last = first_value(link.get(), "SELECT value FROM counters WHERE name = 'node:term'");
+  if (std::strtoll(last.c_str(), nullptr, 10) < term) note_loss(link.get());
   return fail(
       ErrorCode::kSuperseded,
       fmt::format("{} had another process since this one lost its session there", name_of(link.get())));
+}
+
+void note_loss(PGconn* connection) {
+  const PostgresAnswer noted(PQexec(
+      connection, "INSERT INTO counters(name, value) VALUES('node:lost', 1) ON CONFLICT(name) DO NOTHING"));
 }
 
 }  // namespace tagring::sql

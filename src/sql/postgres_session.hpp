@@ -21,7 +21,12 @@ Result<PostgresLink> await_session(const std::string& dsn, const StandingBy& tol
 Result<Tenure> tenure_of(const std::string& dsn);
 
 // Instead of a session that was lost, process `former` of the server. kSuperseded if the node is another
-// process meanwhile, or was: its `term` is not the last one.
+// process meanwhile, or was: its `term` is not the last one. That the last one is an earlier is noted.
 Result<PostgresLink> resume_session(const std::string& dsn, int former, std::int64_t term);
+
+// That the server lacks what a process of this node had committed, as a replica does that was promoted too
+// early: for the next start, if it can be noted, which has what is owed no more asked for again
+// (db/new_name.hpp).
+void note_loss(PGconn* connection);
 
 }  // namespace tagring::sql

@@ -109,14 +109,6 @@ std::size_t Subscriptions::subscriptions() const {
   return count;
 }
 
-std::vector<std::string> Subscriptions::owners_of(const Tag& tag) const {
-  std::vector<std::string> owners;
-  const auto known = owners_.find(tag);
-  if (known == owners_.end()) return owners;
-  for (const auto& [owner, followed] : known->second) owners.push_back(owner);
-  return owners;
-}
-
 // `follow_id` empty: it has just been asked for.
 void Subscriptions::note_followed(const Tag& tag, const std::string& owner, std::string follow_id) {
   Followed& followed = owners_[tag][owner];

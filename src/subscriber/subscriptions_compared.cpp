@@ -10,6 +10,14 @@ std::vector<std::string> Subscriptions::owners() const {
   return owners;
 }
 
+std::vector<std::string> Subscriptions::owners_of(const Tag& tag) const {
+  std::vector<std::string> owners;
+  const auto known = owners_.find(tag);
+  if (known == owners_.end()) return owners;
+  for (const auto& [owner, followed] : known->second) owners.push_back(owner);
+  return owners;
+}
+
 followers::Digest Subscriptions::digest_at(const std::string& owner) const {
   const auto digest = digests_.find(owner);
   return digest == digests_.end() ? followers::Digest() : digest->second;

@@ -241,24 +241,28 @@ TEST_F(PostgresStandbyTest, WhoeverFindsACommitThatItGaveUpWritesAndReadsNothing
   EXPECT_EQ(must(open()->meta.get("key")), "committed");
 }
 
-// As where a replica is promoted that had not got everything.
-TEST_F(PostgresStandbyTest, WhoFindsThatItsLastCommitIsLostHasOwnersAskedAgain) {
+// As where a replica is promoted that had not got the last commit, or nothing since the node started.
+TEST_F(PostgresStandbyTest, WhoFindsThatWhatItCommittedIsLostHasOwnersAskedAgain) {
   const auto sql = [this](const std::string& statement) {
     return PostgresServer::get().run("SET search_path = " + schema_ + "; " + statement);
   };
-  auto stores = open();
-  must(stores->meta.set("key", "committed"));
+  must(open()->meta.set("key", "before"));
   sql("INSERT INTO subscriptions VALUES('dogs', 'https://tags.a.example', 'https://tags.b.example/1', 1)");
-  sql("UPDATE counters SET value = value - 1 WHERE name = 'node:commit'");
-  end_session();
-  const auto written = run(stores->meta.set("key", "late"));
-  ASSERT_FALSE(written);
-  EXPECT_EQ(written.error().code, ErrorCode::kSuperseded) << written.error().message;
-  stores.reset();
-  const auto next = open();
-  EXPECT_TRUE(must(next->database->write(ask_owners_after_loss)));
-  EXPECT_FALSE(must(next->database->write(ask_owners_after_loss))) << "once";
-  EXPECT_EQ(sql("SELECT accepted FROM subscriptions"), "0");
+  for (const char* lost : {"node:commit", "node:term"}) {
+    sql("UPDATE subscriptions SET accepted = 1");
+    auto stores = open();
+    must(stores->meta.set("key", "committed"));
+    sql(fmt::format("UPDATE counters SET value = value - 1 WHERE name = '{}'", lost));
+    end_session();
+    const auto written = run(stores->meta.set("key", "late"));
+    ASSERT_FALSE(written);
+    EXPECT_EQ(written.error().code, ErrorCode::kSuperseded) << written.error().message;
+    stores.reset();
+    const auto next = open();
+    EXPECT_TRUE(must(next->database->write(ask_owners_after_loss))) << lost;
+    EXPECT_FALSE(must(next->database->write(ask_owners_after_loss))) << "once";
+    EXPECT_EQ(sql("SELECT accepted FROM subscriptions"), "0");
+  }
 }
 
 // As where its disk is full at some hosters. That it answers is what each second asks
