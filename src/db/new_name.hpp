@@ -25,8 +25,8 @@ Result<bool> take_over_in_transaction(sql::Connection& copy, std::string_view or
 // Owners have delivered what is not in this database, and owe it no more: they are followed anew. As to who
 // has just begun to follow them, they tell what they took in the last day, removals included.
 Result<void> ask_owners_again(sql::Connection& database);
-// The same, once, if a process has found that PostgreSQL lacks what it had committed (sql/postgres.cpp).
-// Whether it had.
+// The same, once, if a process has found that PostgreSQL lacks what it had committed
+// (sql/postgres_session.hpp). Whether it had.
 Result<bool> ask_owners_after_loss(sql::Connection& database);
 
 }  // namespace tagring::db
